@@ -1,0 +1,11 @@
+"""OpenOctopus: a crawler that loses nothing."""
+
+from __future__ import annotations
+
+from openoctopus.http import Request, Response
+from openoctopus.items import Field, Item
+from openoctopus.settings import Settings
+from openoctopus.spider import Spider
+
+__version__ = "0.1.0"
+__all__ = ["Field", "Item", "Request", "Response", "Settings", "Spider"]

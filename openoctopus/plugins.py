@@ -1,0 +1,161 @@
+"""How a dotted name in the settings becomes an object, and how it is opened and closed."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple, Self
+
+from openoctopus.exceptions import MissingExtra, SettingsError
+from openoctopus.settings import Settings
+
+
+class Plugin:
+    """Base of everything that can be exchanged: scheduler, dupefilter, downloader, middleware, pipeline, extension.
+
+    Its options are the keywords of its constructor, so it can be made and tested by itself. I/O begins in ``open``.
+    """
+
+    async def open(self) -> None:
+        """Called once before the first request."""
+
+    async def close(self) -> None:
+        """Called once after the last request, also if the crawl failed."""
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+
+class Entry(NamedTuple):
+    """One line of ``ITEM_PIPELINES`` and the like: a class, its place, and keywords given there."""
+
+    kind: type[Any]
+    order: float
+    keywords: dict[str, Any]
+
+
+def load(path: str | type[Any]) -> Any:
+    """Import ``package.module.Name``; a class stays as it is. Raises ``SettingsError``."""
+    if not isinstance(path, str):
+        return path
+    module, _, name = path.rpartition(".")
+    if not module:
+        raise SettingsError(f"cannot load {path!r}: write it as package.module.Name")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module == error.name or module.startswith(error.name + ".")):
+            raise SettingsError(f"cannot load {path!r}: there is no module {error.name}") from error
+        raise
+    try:
+        return getattr(found, name)
+    except AttributeError:
+        raise SettingsError(f"cannot load {path!r}: {module} has no {name}") from None
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional library. Raises ``MissingExtra`` that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(module, extra) from error
+
+
+def entries(option: str, *tables: Mapping[Any, Any]) -> list[Entry]:
+    """The plug-ins of one family in order; a later table overrides, ``None`` switches off.
+
+    An entry's value is its order number, or a mapping with ``order`` and keywords. Raises ``SettingsError``.
+    """
+    merged: dict[Any, Any] = {}
+    for table in tables:
+        for path, value in table.items():
+            merged[load(path)] = value
+    found = [_entry(option, kind, value) for kind, value in merged.items() if value is not None]
+    return sorted(found, key=lambda entry: entry.order)
+
+
+def _entry(option: str, kind: type[Any], value: Any) -> Entry:
+    keywords = dict(value) if isinstance(value, Mapping) else {"order": value}
+    order = keywords.pop("order", None)
+    if isinstance(order, bool) or not isinstance(order, int | float):
+        raise SettingsError(f"{option}: {kind.__name__} needs a number, or a mapping with an order, not {value!r}")
+    return Entry(kind, order, keywords)
+
+
+def keywords_of(kind: type[Any]) -> dict[str, inspect.Parameter]:
+    """The constructor's keywords by name."""
+    parameters = inspect.signature(kind).parameters
+    return {name: p for name, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+
+
+def option_names(kinds: Iterable[type[Any]]) -> set[str]:
+    """The names in the settings by which the keywords of these classes can be given."""
+    names: set[str] = set()
+    for kind in kinds:
+        for keyword in keywords_of(kind):
+            names |= {keyword.upper(), f"{kind.__name__}_{keyword}".upper()}
+    return names
+
+
+def build(kind: type[Any], settings: Settings, keywords: Mapping[str, Any] | None = None, **given: Any) -> Any:
+    """Make a plug-in: each keyword from its entry, else ``CLASSNAME_KEYWORD``, else ``KEYWORD``, else its default.
+
+    ``given`` holds what the framework offers to whoever asks for it by name (``settings``, ``stats``, ``fetch``...).
+    Raises ``SettingsError`` that names the class, the keyword and the ways to give it.
+    """
+    own = dict(keywords or {})
+    values: dict[str, Any] = {}
+    for name, parameter in keywords_of(kind).items():
+        prefixed, plain = f"{kind.__name__}_{name}".upper(), name.upper()
+        if name in own:
+            values[name] = own.pop(name)
+        elif prefixed in settings:
+            values[name] = settings[prefixed]
+        elif name in given:
+            values[name] = given[name]
+        elif plain in settings:
+            values[name] = settings[plain]
+        elif parameter.default is parameter.empty:
+            raise SettingsError(
+                f'{kind.__name__} needs {name}: set {plain} (or {prefixed}), or give "{name}" beside the "order" of its entry'
+            )
+    if own:
+        known = ", ".join(keywords_of(kind)) or "none"
+        raise SettingsError(f"{kind.__name__} has no keyword {', '.join(map(repr, own))}; it has {known}")
+    return kind(**values)
+
+
+def overrides(plugin: object, base: type[Any], hook: str) -> bool:
+    """Whether a plug-in has its own version of a hook, so that an unused one costs nothing."""
+    own = getattr(type(plugin), hook, None)
+    return own is not None and own is not getattr(base, hook, None)
+
+
+class Hook(NamedTuple):
+    """A plug-in's method, ready to be called with the spider as its last argument."""
+
+    call: Callable[..., Any]
+    is_async: bool
+
+
+def hook(plugin: object, base: type[Any], name: str, arguments: int) -> Hook | None:
+    """A plug-in's own version of a hook, or ``None`` if it has none.
+
+    ``arguments`` counts those before the spider. A version that leaves the spider out is taken as well. Whether it is
+    ``async`` is settled here, once, and not at each call.
+    """
+    if not overrides(plugin, base, name):
+        return None
+    method = getattr(plugin, name)
+    is_async = inspect.iscoroutinefunction(method)
+    taken = [p.kind for p in inspect.signature(method).parameters.values()]
+    positional = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in taken)
+    if inspect.Parameter.VAR_POSITIONAL in taken or positional > arguments:
+        return Hook(method, is_async)
+    return Hook(lambda *given: method(*given[:-1]), is_async)
