@@ -67,6 +67,14 @@ def require(module: str, extra: str) -> ModuleType:
         raise MissingExtra(module, extra) from error
 
 
+def optional(module: str) -> ModuleType | None:
+    """Import a library that makes things better where it is installed."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        return None
+
+
 def entries(option: str, *tables: Mapping[Any, Any]) -> list[Entry]:
     """The plug-ins of one family in order; a later table overrides, ``None`` switches off.
 

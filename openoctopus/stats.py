@@ -18,10 +18,17 @@ class Stats:
         #: Seconds since the epoch.
         self.started = time.time()
         self._values: defaultdict[str, Any] = defaultdict(int)
+        #: For each kind of trouble, the first URL that had it.
+        self.examples: dict[str, str] = {}
 
     def inc(self, name: str, by: float = 1) -> None:
         """Add ``by`` to a count."""
         self._values[name] += by
+
+    def trouble(self, name: str, url: str) -> None:
+        """Count a kind of trouble and keep its first URL as an example."""
+        self._values[name] += 1
+        self.examples.setdefault(name, url)
 
     def max(self, name: str, value: float) -> None:
         """Keep the largest value seen."""

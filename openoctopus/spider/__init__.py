@@ -1,5 +1,6 @@
 from __future__ import annotations
 
 from openoctopus.spider.base import Spider
+from openoctopus.spider.failure import Failure
 
-__all__ = ["Spider"]
+__all__ = ["Failure", "Spider"]

@@ -1,0 +1,273 @@
+"""One crawl: settings become parts, the parts are opened, run and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from openoctopus import downloadermiddlewares, spidermiddlewares
+from openoctopus.downloadermiddlewares.base import compose
+from openoctopus.downloaders import Downloaders
+from openoctopus.engine import Engine, Fetcher, Observers, Parts, Stages
+from openoctopus.interrupts import Interrupts
+from openoctopus.pipelines.chain import Chain, Watch
+from openoctopus.pipelines.feeds import feeds_of
+from openoctopus.plugins import Entry, Plugin, build, entries, load, option_names, optional
+from openoctopus.scheduler.base import FailedEntry
+from openoctopus.settings import Settings, check_names, environment
+from openoctopus.spider import Spider
+from openoctopus.spidermiddlewares.chain import Admission
+from openoctopus.stats import Stats
+
+logger = logging.getLogger(__name__)
+
+#: Failed items that are kept for the result; more are only counted.
+MAX_FAILED_ITEMS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FailedItem:
+    """An item that no store took, and why."""
+
+    item: Any
+    error: Exception
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of a crawl."""
+
+    #: ``finished``, ``shutdown``, ``closespider_itemcount``...
+    reason: str
+    stats: Stats
+    #: Seconds.
+    elapsed: float
+    stages: Stages
+    failed: list[FailedEntry] = field(default_factory=list)
+    failed_items: list[FailedItem] = field(default_factory=list)
+    #: The items themselves, if they were asked for.
+    items: list[Any] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0 finished; 1 failed, or nothing could be fetched; 3 stopped before the end."""
+        asked, answered = self.stats.get("downloader/request_count"), self.stats.get("downloader/response_count")
+        if self.stats.get("start_error") or self.stats.get("close_errors") or (asked and not answered):
+            return 1
+        return 3 if self.reason in ("shutdown", "interrupted", "memusage_exceeded") else 0
+
+
+def crawl_settings(
+    spider: type[Spider], project: Mapping[str, Any] | None = None, overrides: Mapping[str, Any] | None = None
+) -> Settings:
+    """The options of one crawl: project, spider, environment, and last what was given for this run.
+
+    Raises ``SettingsError`` for unknown names and wrong values.
+    """
+    layers = {
+        "project": dict(project or {}),
+        "spider": dict(spider.custom_settings),
+        "environment": environment(),
+        "command line": dict(overrides or {}),
+    }
+    settings = Settings.load(layers)
+    known = {*Settings.model_fields, *option_names(entry.kind for entry in _all_entries(settings))}
+    for origin in ("project", "spider"):
+        check_names(layers[origin], known, origin, own_allowed=True)
+        known |= set(layers[origin])
+    for origin in ("environment", "command line"):
+        check_names(layers[origin], known, origin, own_allowed=False)
+    return settings
+
+
+def _all_entries(settings: Settings) -> list[Entry]:
+    """Every plug-in that the settings name."""
+    single = [Entry(load(settings[name]), 0, {}) for name in ("SCHEDULER", "DUPEFILTER_CLASS")]
+    families = [
+        *entries("DOWNLOADER_MIDDLEWARES", downloadermiddlewares.built_in(settings), settings.DOWNLOADER_MIDDLEWARES),
+        *entries("SPIDER_MIDDLEWARES", spidermiddlewares.built_in(settings), settings.SPIDER_MIDDLEWARES),
+        *entries("EXTENSIONS", settings.EXTENSIONS),
+        *entries("ITEM_PIPELINES", settings.ITEM_PIPELINES),
+    ]
+    return single + families
+
+
+class Crawler:
+    """A spider and all it needs. The only place where parts are put together.
+
+    ``outputs`` are targets of ``-o`` and ``-O``: (target, overwrite).
+    """
+
+    def __init__(
+        self,
+        spider: Spider,
+        settings: Settings,
+        *,
+        outputs: Sequence[tuple[str, bool]] = (),
+        keep_items: bool = False,
+    ) -> None:
+        self.spider = spider
+        self.settings = settings
+        self.stats = Stats()
+        self.keep_items = keep_items
+        self._items: list[Any] = []
+        self._failed_items: deque[FailedItem] = deque(maxlen=MAX_FAILED_ITEMS)
+        self._put_together(outputs)
+        spider.settings, spider.stats, spider._fetch = settings, self.stats, self.fetcher.fetch
+
+    def _put_together(self, outputs: Sequence[tuple[str, bool]]) -> None:
+        settings, spider, stats = self.settings, self.spider, self.stats
+        start_hosts: set[str] = set()
+        self.dupefilter = self._build(load(settings.DUPEFILTER_CLASS))
+        self.scheduler = self._build(load(settings.SCHEDULER), dupefilter=self.dupefilter)
+        self.downloaders = Downloaders(settings, stats=stats, start_hosts=start_hosts)
+        self.fetcher = Fetcher(self.scheduler, stats, self.downloaders.fetch, lambda: self.engine.wake())
+        self.downloader_middlewares = self._family(
+            "DOWNLOADER_MIDDLEWARES", downloadermiddlewares.built_in(settings), settings.DOWNLOADER_MIDDLEWARES
+        )
+        self.spider_middlewares = self._family(
+            "SPIDER_MIDDLEWARES", spidermiddlewares.built_in(settings), settings.SPIDER_MIDDLEWARES
+        )
+        self.extensions = self._family("EXTENSIONS", settings.EXTENSIONS)
+        self.pipelines = [*self._family("ITEM_PIPELINES", settings.ITEM_PIPELINES), *feeds_of(settings, outputs)]
+        self.observers = Observers(self.extensions, spider, stats)
+        watch = Watch(self._stored, self._dropped, self._item_failed)
+        self.chain = Chain(self.pipelines, spider, stats, watch, retry_times=settings.PIPELINE_RETRY_TIMES)
+        self.fetcher.chain = compose(self.downloader_middlewares, self.fetcher.download, spider)
+        admission = Admission(self.spider_middlewares, spider, stats)
+        parts = Parts(spider, settings, stats, self.scheduler, self.dupefilter, admission, self.chain, self.observers)
+        self.engine = Engine(parts, self.fetcher.chain, start_hosts)
+        self._start_hosts = start_hosts
+
+    def _build(self, kind: type[Any], keywords: Mapping[str, Any] | None = None, **more: Any) -> Any:
+        given: dict[str, Any] = {"settings": self.settings, "stats": self.stats, "spider": self.spider, **more}
+        if hasattr(self, "fetcher"):
+            given |= {"fetch": self.fetcher.fetch, "hosts": self.scheduler, "stop": self.stop}
+        return build(kind, self.settings, keywords, **given)
+
+    def _family(self, option: str, *tables: Mapping[Any, Any]) -> list[Any]:
+        return [self._build(entry.kind, entry.keywords) for entry in entries(option, *tables)]
+
+    # What becomes of items
+
+    def _stored(self, item: Any) -> None:
+        self.stats.inc("item_scraped_count")
+        if self.keep_items:
+            self._items.append(item)
+        self.observers.item_stored(item)
+        self.engine.check_limits()
+
+    def _dropped(self, item: Any, reason: str) -> None:
+        self.stats.inc("item_dropped_count")
+        self.stats.inc(f"item_dropped_reasons_count/{reason}")
+        logger.info("item dropped: %s", reason)
+        self.observers.item_dropped(item, reason)
+
+    def _item_failed(self, item: Any, error: Exception) -> None:
+        self.stats.inc("item_failed_count")
+        self.stats.inc("error_count")
+        self.stats.inc(f"item_failed_reasons_count/{type(error).__name__}")
+        logger.error("item failed: %r", item, exc_info=error)
+        self._failed_items.append(FailedItem(item, error))
+
+    # The crawl
+
+    def stop(self, reason: str = "shutdown") -> None:
+        """End the crawl once the requests under way are completed."""
+        self.engine.stop(reason)
+
+    def hurry(self) -> None:
+        """End it now; what is under way goes back to the queue."""
+        self.engine.hurry()
+
+    async def crawl(self) -> Result:
+        """Open everything, crawl, close everything. Raises what a part raised while it was opened."""
+        began = time.monotonic()
+        async with AsyncExitStack() as stack:
+            for part in self._parts():
+                await stack.enter_async_context(part)
+            await self.chain.open()
+            await self.observers.opened()
+            logger.info("%s begins", self.spider.name)
+            try:
+                reason = await self.engine.run()
+            finally:
+                await self._close()
+        elapsed = time.monotonic() - began
+        self.stats.set("finish_reason", reason)
+        self.stats.set("elapsed_time_seconds", round(elapsed, 3))
+        logger.info("%s ended: %s", self.spider.name, reason)
+        return Result(
+            reason, self.stats, elapsed, self.engine.stages, list(self.scheduler.failed()), list(self._failed_items), self._items
+        )
+
+    def _parts(self) -> list[Plugin]:
+        parts = [
+            self.dupefilter, self.scheduler, self.downloaders, *self.downloader_middlewares, *self.spider_middlewares,
+            *self.extensions, *self.pipelines,
+        ]  # fmt: skip
+        return [part for part in parts if isinstance(part, Plugin)]
+
+    async def _close(self) -> None:
+        reason = self.engine.reason or "failed"
+        await self.chain.close()
+        await self.engine.finish()
+        for name in ("close", "closed"):
+            await self._close_spider(name, reason)
+        await self.observers.closed(reason)
+        await self.observers.drain()
+        self.spider._fetch = None
+
+    async def _close_spider(self, name: str, reason: str) -> None:
+        method = getattr(self.spider, name, None)
+        if method is None:
+            return
+        try:
+            answer = method(reason)
+            if inspect.isawaitable(answer):
+                await answer
+        except Exception:
+            self.stats.inc("close_errors")
+            logger.exception("%s.%s failed", type(self.spider).__name__, name)
+
+
+async def crawl(
+    spider: type[Spider],
+    *,
+    outputs: Sequence[str] = (),
+    keep_items: bool = False,
+    project: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Result:
+    """Run a spider in the running loop: in notebooks, tests and services; any number at once.
+
+    Options in capitals are settings, the others arguments of the spider. ``outputs``: files of items, as ``-o`` takes them.
+    """
+    overrides = {name: value for name, value in options.items() if name.isupper()}
+    arguments = {name: value for name, value in options.items() if not name.isupper()}
+    settings = crawl_settings(spider, project, overrides)
+    crawler = Crawler(spider(**arguments), settings, outputs=[(path, False) for path in outputs], keep_items=keep_items)
+    with Interrupts(crawler, settings.DRAIN_SECONDS):
+        return await crawler.crawl()
+
+
+def run(spider: type[Spider], **options: Any) -> Result:
+    """Run a spider in a script, and return when it has ended; options as for ``crawl``.
+
+    Ctrl-C once completes what is under way, twice ends at once.
+    """
+    with new_runner() as runner:
+        return runner.run(crawl(spider, **options))
+
+
+def new_runner() -> asyncio.Runner:
+    """A runner of asyncio, on uvloop where it is installed."""
+    uvloop = optional("uvloop")
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop if uvloop else None)

@@ -1,0 +1,140 @@
+"""All pipelines of a crawl, one behind the other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, Retry
+from openoctopus.pipelines.base import BatchPipeline, FailItem, ItemPipeline, Receipt
+from openoctopus.plugins import hook
+from openoctopus.spider import Spider
+from openoctopus.stats import Stats
+
+logger = logging.getLogger(__name__)
+
+
+class Watch(NamedTuple):
+    """Whom the chain tells what became of an item."""
+
+    stored: Callable[[Any], None]
+    dropped: Callable[[Any, str], None]
+    failed: FailItem
+
+
+class Step(NamedTuple):
+    name: str
+    process: Callable[..., Any]
+    is_async: bool
+    is_batch: bool
+
+
+class Chain:
+    """Takes each item through all pipelines in order. An item at fault costs only itself."""
+
+    def __init__(self, pipelines: Sequence[object], spider: Spider, stats: Stats, watch: Watch, *, retry_times: int = 3) -> None:
+        self.pipelines = pipelines
+        self.spider = spider
+        self.stats = stats
+        self.watch = watch
+        self.retry_times = retry_times
+        self._batches = [p for p in pipelines if isinstance(p, BatchPipeline)]
+        self._steps = [step for p in pipelines if (step := _step(p))]
+        self._waiting = 0
+
+    async def open(self) -> None:
+        """Open every pipeline for the spider, in order."""
+        for pipeline in self.pipelines:
+            await self._call(pipeline, "open_spider")
+        for batch in self._batches:
+            batch.begin(self.watch.failed, self.retry_times)
+
+    async def close(self) -> None:
+        """Write what waits, then close every pipeline; an error in one is logged and does not keep the others open."""
+        for batch in self._batches:
+            await batch.finish()
+        for pipeline in self.pipelines:
+            try:
+                await self._call(pipeline, "close_spider")
+            except Exception:
+                logger.exception("%s failed while closing", type(pipeline).__name__)
+                self.stats.inc("pipeline/close_errors")
+
+    async def _call(self, pipeline: object, name: str) -> None:
+        found = hook(pipeline, ItemPipeline, name, 0)
+        if found is not None:
+            answer = found.call(self.spider)
+            if found.is_async:
+                await answer
+
+    @property
+    def ready(self) -> bool:
+        """Whether every store can be reached."""
+        return not self._waiting and all(batch.ready for batch in self._batches)
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes of the items that wait to be written."""
+        return sum(batch.pending_bytes for batch in self._batches)
+
+    def flush(self) -> None:
+        """Have all batches written now: nothing more comes for the moment."""
+        for batch in self._batches:
+            batch.flush()
+
+    async def process(self, item: Any, receipt: Receipt) -> None:
+        """Take one item through; what it owes is on ``receipt``. Raises only ``CloseSpider``."""
+        try:
+            for step in self._steps:
+                if step.is_batch:
+                    step.process(item, receipt)
+                    continue
+                item = await self._apply(step, item)
+        except DropItem as dropped:
+            self.watch.dropped(item, dropped.reason)
+        except CloseSpider:
+            raise
+        except Exception as error:
+            self.watch.failed(item, error)
+        else:
+            self.watch.stored(item)
+
+    async def _apply(self, step: Step, item: Any) -> Any:
+        """One pipeline, tried again with growing pauses; waits for as long as its store is away."""
+        tries = 0
+        while True:
+            try:
+                answer = step.process(item, self.spider)
+                if step.is_async:
+                    answer = await answer
+                if answer is None:
+                    raise OctopusError(f"{step.name}.process_item returned None; it should return the item or raise DropItem")
+                return answer
+            except (DropItem, CloseSpider):
+                raise
+            except (Retry, ConnectionError) as not_now:
+                await self._wait(step, not_now)
+            except Exception:
+                tries += 1
+                if tries > self.retry_times:
+                    raise
+                await asyncio.sleep(0.025 * 2**tries)
+
+    async def _wait(self, step: Step, not_now: Exception) -> None:
+        if not self._waiting:
+            logger.warning("%s is away, the crawl waits for it: %s", step.name, not_now)
+        self._waiting += 1
+        try:
+            await asyncio.sleep(getattr(not_now, "delay", 0.0) or 1.0)
+        finally:
+            self._waiting -= 1
+
+
+def _step(pipeline: object) -> Step | None:
+    name = type(pipeline).__name__
+    if isinstance(pipeline, BatchPipeline):
+        return Step(name, pipeline.put, False, True)
+    found = hook(pipeline, ItemPipeline, "process_item", 1)
+    return Step(name, found.call, found.is_async, False) if found else None

@@ -1,0 +1,98 @@
+"""Requests in the memory of this process: gone when it ends."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from openoctopus.dupefilter import RFPDupeFilter
+from openoctopus.scheduler.base import NO_ANSWER, Answer, Counts, Entry, FailedEntry, HostLoad, Lease, Outcome, Scheduler
+from openoctopus.scheduler.hosts import Politeness
+from openoctopus.scheduler.policy import Policy
+from openoctopus.scheduler.seen import seen_for
+from openoctopus.settings import Settings
+
+
+class MemoryScheduler(Scheduler):
+    """The default: a fresh start each time. Its leases do not run out, since they die with the process."""
+
+    def __init__(
+        self,
+        dupefilter: RFPDupeFilter,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        lease_seconds: float = math.inf,
+    ) -> None:
+        self._clock = clock
+        self._policy = Policy(
+            seen_for(dupefilter),
+            Politeness.of(settings),
+            lease_seconds=lease_seconds,
+            max_lost=settings.MAX_LOST,
+            max_failed=settings.MAX_FAILED,
+        )
+        self._remembered: dict[str, tuple[float, bytes]] = {}
+
+    @property
+    def counts(self) -> Counts:  # type: ignore[override]  # the contract only reads it
+        return self._policy.counts
+
+    @property
+    def runnable(self) -> bool:
+        return self._policy.runnable
+
+    async def add(self, entries: Sequence[Entry]) -> list[bool]:
+        return self._policy.add(entries, self._clock())
+
+    async def claim(self, worker: str = "") -> Lease | None:
+        return self._policy.claim(worker, self._clock())
+
+    def wait(self) -> float:
+        return self._policy.wait(self._clock())
+
+    def fetched(self, lease: Lease, answer: Answer = NO_ANSWER) -> None:
+        self._policy.fetched(lease, answer, self._clock())
+
+    async def settle(self, settled: Iterable[tuple[Lease, Outcome]]) -> None:
+        now = self._clock()
+        for lease, outcome in settled:
+            self._policy.settle(lease, outcome, now)
+
+    async def extend(self, leases: Iterable[Lease]) -> list[Lease]:
+        now = self._clock()
+        return [lease for lease in leases if not self._policy.extend(lease, now)]
+
+    async def release(self, worker: str) -> int:
+        return self._policy.release(worker, self._clock())
+
+    def reserve(self, host: str, *, own_slot: bool = False) -> float:
+        return self._policy.reserve(host, self._clock(), own_slot)
+
+    def unreserve(self, host: str, answer: Answer = NO_ANSWER, *, own_slot: bool = False) -> None:
+        self._policy.unreserve(host, answer, self._clock(), own_slot)
+
+    def pause(self, paused: bool) -> None:
+        self._policy.paused = paused
+
+    def failed(self) -> Collection[FailedEntry]:
+        return self._policy.failed
+
+    def busiest(self, limit: int = 10) -> list[HostLoad]:
+        hosts = heapq.nlargest(limit, self._policy.hosts(), key=lambda host: (host.in_flight, host.queued))
+        return [self._policy.load(host) for host in hosts if host.in_flight or host.queued]
+
+    async def recall(self, key: str) -> bytes | None:
+        until, value = self._remembered.get(key, (0.0, b""))
+        return value if until > self._clock() else None
+
+    async def remember(self, key: str, value: bytes, seconds: float) -> None:
+        self._remembered[key] = (self._clock() + seconds, value)
+
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
+        self._policy.set_crawl_delay(host, seconds, self._clock())
+
+    def delay_of(self, host: str) -> float:
+        return self._policy.delay_of(host)
