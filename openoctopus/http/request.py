@@ -9,7 +9,7 @@ import can_ada
 
 from openoctopus.exceptions import InvalidRequest
 from openoctopus.http.headers import Headers, HeaderValues
-from openoctopus.http.url import parse
+from openoctopus.http.url import output_encoding, parse, without_credentials
 
 Callback = str | Callable[..., Any]
 Cookies = Mapping[str, str] | list[dict[str, Any]]
@@ -24,9 +24,10 @@ class Request:
     seconds before it may go. ``session``: requests of one session share cookies, sessions do not. ``downloader``: the name
     of the downloader that fetches it. ``meta`` (for middlewares) and ``cb_kwargs`` (for the callback) hold data that can
     wait in a queue: plain data, tuple, set, dates, Decimal, items. ``encoding`` is that of ``body`` and query when they are
-    given as text.
+    given as text. Headers, cookies, ``meta`` and ``cb_kwargs`` are copied, so that two requests never share them.
 
-    Raises ``InvalidRequest`` for what is no absolute URL, for a bad method, and for line breaks in headers.
+    Raises ``InvalidRequest`` for what is no absolute URL, for a bad method, for control characters in headers, and for an
+    argument of the wrong type, which it names.
     """
 
     __slots__ = (
@@ -34,7 +35,7 @@ class Request:
         "downloader", "encoding", "errback", "method", "priority", "rid", "session",
     )  # fmt: skip
 
-    #: Names of the constructor's arguments, which ``replace`` takes.
+    #: Names of the constructor's arguments, which ``replace`` takes; a subclass adds its own.
     attributes: tuple[str, ...] = (
         "url", "callback", "method", "headers", "body", "cookies", "meta", "cb_kwargs", "errback", "priority",
         "dont_filter", "encoding", "delay", "session", "downloader",
@@ -59,20 +60,20 @@ class Request:
         downloader: str = "",
     ) -> None:
         self._parsed: can_ada.URL = parse(url, encoding)
-        self.callback = callback
-        self.errback = errback
+        self.callback = callback if callback is None or callable(callback) else _checked_callback("callback", callback)
+        self.errback = errback if errback is None or callable(errback) else _checked_callback("errback", errback)
         self.method = "GET" if method == "GET" else _checked_method(method)
+        self.encoding = encoding if encoding == "utf-8" else _checked_encoding(encoding)
         self._headers = None if headers is None else Headers(headers)
-        self.body: bytes = b"" if body is None else body.encode(encoding) if isinstance(body, str) else bytes(body)
-        self.cookies = cookies or None
-        self._meta = None if meta is None else dict(meta)
-        self._cb_kwargs = None if cb_kwargs is None else dict(cb_kwargs)
-        self.priority = _checked_priority(priority)
-        self.dont_filter = dont_filter
-        self.encoding = encoding
-        self.delay = delay
-        self.session = session
-        self.downloader = downloader
+        self.body: bytes = b"" if body is None else _encoded(body, encoding)
+        self.cookies = None if cookies is None else _copied_cookies(cookies)
+        self._meta = None if meta is None else _copied("meta", meta)
+        self._cb_kwargs = None if cb_kwargs is None else _copied("cb_kwargs", cb_kwargs)
+        self.priority = priority if type(priority) is int else _checked_priority(priority)
+        self.dont_filter = bool(dont_filter)
+        self.delay = delay if delay == 0 else _checked_delay(delay)
+        self.session = session if type(session) is str else _checked_name("session", session)
+        self.downloader = downloader if type(downloader) is str else _checked_name("downloader", downloader)
         #: Links followed from the start of the crawl; set by the framework.
         self.depth = 0
         #: Its identity in the scheduler; 0 until it is there.
@@ -111,7 +112,7 @@ class Request:
 
     @meta.setter
     def meta(self, values: Mapping[str, Any] | None) -> None:
-        self._meta = None if values is None else dict(values)
+        self._meta = None if values is None else _copied("meta", values)
 
     @property
     def cb_kwargs(self) -> dict[str, Any]:
@@ -121,14 +122,13 @@ class Request:
 
     @cb_kwargs.setter
     def cb_kwargs(self, values: Mapping[str, Any] | None) -> None:
-        self._cb_kwargs = None if values is None else dict(values)
+        self._cb_kwargs = None if values is None else _copied("cb_kwargs", values)
 
     def replace(self, **changes: Any) -> Self:
         """The same request with some arguments changed; ``cls=`` makes another kind of request of it."""
-        kind = changes.pop("cls", Request)
+        kind = changes.pop("cls", type(self))
         values = {name: getattr(self, name) for name in self.attributes if name not in changes}
-        values["headers"] = values["headers"].raw if "headers" in values else None
-        made: Self = kind(**{**values, **changes})
+        made: Self = kind(**values, **changes)
         made.depth = self.depth
         return made
 
@@ -136,20 +136,66 @@ class Request:
         return self.replace()
 
     def __str__(self) -> str:
-        return f"<{self.method} {self.url}>"
+        return f"<{self.method} {without_credentials(self.url)}>"
 
     __repr__ = __str__
 
 
-def _checked_method(method: str) -> str:
-    if not method or not _METHOD_CHARACTERS.issuperset(method):
-        raise InvalidRequest(f"not an HTTP method: {method!r}")
+def _checked_callback(argument: str, callback: Any) -> str:
+    if not isinstance(callback, str):
+        raise InvalidRequest(f"{argument} is a method of the spider or its name, not {callback!r:.200}")
+    return callback
+
+
+def _checked_method(method: Any) -> str:
+    if not isinstance(method, str) or not method or not _METHOD_CHARACTERS.issuperset(method):
+        raise InvalidRequest(f"not an HTTP method: {method!r:.200}")
     return method.upper()
 
 
+def _encoded(body: Any, encoding: str) -> bytes:
+    if isinstance(body, str):
+        try:
+            return body.encode(encoding)
+        except UnicodeEncodeError as error:
+            raise InvalidRequest(f"the body cannot be written in {encoding}: {error}") from None
+    if not isinstance(body, bytes | bytearray | memoryview):
+        raise InvalidRequest(f"body is bytes or text, not {type(body).__name__}")
+    return bytes(body)
+
+
+def _copied(argument: str, values: Any) -> dict[Any, Any]:
+    if not isinstance(values, Mapping):
+        raise InvalidRequest(f"{argument} is a mapping, not {values!r:.200}")
+    return dict(values)
+
+
+def _copied_cookies(cookies: Any) -> Cookies | None:
+    if isinstance(cookies, Mapping):
+        return dict(cookies) or None
+    if isinstance(cookies, list | tuple) and all(isinstance(cookie, Mapping) for cookie in cookies):
+        return [dict(cookie) for cookie in cookies] or None
+    raise InvalidRequest(f"cookies are a mapping, or a list of mappings with name and value, not {cookies!r:.200}")
+
+
 def _checked_priority(priority: Any) -> int:
-    if type(priority) is int:
-        return priority
-    if isinstance(priority, bool) or int(priority) != priority:
-        raise InvalidRequest(f"priority is a whole number, not {priority!r}")
+    if isinstance(priority, bool) or not isinstance(priority, int | float) or priority != priority // 1:
+        raise InvalidRequest(f"priority is a whole number, not {priority!r:.200}")
     return int(priority)
+
+
+def _checked_encoding(encoding: Any) -> str:
+    output_encoding(encoding)
+    return str(encoding)
+
+
+def _checked_delay(delay: Any) -> float:
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay < float("inf"):
+        raise InvalidRequest(f"delay is a number of seconds, not {delay!r:.200}")
+    return float(delay)
+
+
+def _checked_name(argument: str, name: Any) -> str:
+    if not isinstance(name, str):
+        raise InvalidRequest(f"{argument} is a name, not {name!r:.200}")
+    return str(name)
