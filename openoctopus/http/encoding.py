@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 import turbohtml
@@ -34,8 +33,8 @@ _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_
 _MARKS = tuple(_BOMS)
 #: How much of a document is searched for its declaration: browsers change their mind at a late ``<meta>`` too.
 _SEARCHED = 1 << 17
-#: How much of a body is looked at to detect its encoding.
-_DETECTED = 1 << 16
+#: How much of a body is looked at to detect its encoding, from its first letter that is not ASCII.
+_DETECTED = 1 << 14
 _PARAMETER = re.compile(r"""(?:^|[\s;,])([^\s;,="]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"?|[^\s;,]*+)""")
 _XML_DECLARATION = re.compile(rb"""\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']""")
 _MARKUP = re.compile(rb"\s*<")
@@ -58,7 +57,7 @@ def codec_of(label: str | None) -> str | None:
     Labels mean what https://encoding.spec.whatwg.org/#names-and-labels says: ``gb2312`` is gb18030, ``latin1`` is cp1252.
     """
     try:
-        name = turbohtml.parse(b"", encoding=(label or "").strip(" \t\r\n\f'\"")).encoding
+        name = turbohtml.parse(b"", encoding=(label or "").strip(" \t\r\n\f'\"")).encoding or ""
         return _PYTHON_NAMES.get(name) or codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
