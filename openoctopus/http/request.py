@@ -16,6 +16,8 @@ Cookies = Mapping[str, str] | list[dict[str, Any]]
 
 _METHOD_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ-_abcdefghijklmnopqrstuvwxyz")
 
+_STR = frozenset({str})
+
 
 class Request:
     """One page that is wanted: where, how, and which method of the spider reads the answer.
@@ -68,7 +70,7 @@ class Request:
         self.body: bytes = b"" if body is None else _encoded(body, encoding)
         self.cookies = None if cookies is None else _copied_cookies(cookies)
         self._meta = None if meta is None else _copied("meta", meta)
-        self._cb_kwargs = None if cb_kwargs is None else _copied("cb_kwargs", cb_kwargs)
+        self._cb_kwargs = None if cb_kwargs is None else _keywords(cb_kwargs)
         self.priority = priority if type(priority) is int else _checked_priority(priority)
         self.dont_filter = bool(dont_filter)
         self.delay = delay if delay == 0 else _checked_delay(delay)
@@ -122,7 +124,7 @@ class Request:
 
     @cb_kwargs.setter
     def cb_kwargs(self, values: Mapping[str, Any] | None) -> None:
-        self._cb_kwargs = None if values is None else _copied("cb_kwargs", values)
+        self._cb_kwargs = None if values is None else _keywords(values)
 
     def replace(self, **changes: Any) -> Self:
         """The same request with some arguments changed; ``cls=`` makes another kind of request of it."""
@@ -168,6 +170,13 @@ def _copied(argument: str, values: Any) -> dict[Any, Any]:
     if not isinstance(values, Mapping):
         raise InvalidRequest(f"{argument} is a mapping, not {values!r:.200}")
     return dict(values)
+
+
+def _keywords(values: Any) -> dict[str, Any]:
+    made = _copied("cb_kwargs", values)
+    if not _STR.issuperset(map(type, made)):
+        raise InvalidRequest(f"cb_kwargs are keywords of the callback, and not all of {list(made)} are names")
+    return made
 
 
 def _copied_cookies(cookies: Any) -> Cookies | None:
