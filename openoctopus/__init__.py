@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from openoctopus.crawler import Result, crawl, run
 from openoctopus.http import Request, Response
 from openoctopus.items import Field, Item
 from openoctopus.settings import Settings
 from openoctopus.spider import Spider
 
 __version__ = "0.1.0"
-__all__ = ["Field", "Item", "Request", "Response", "Settings", "Spider"]
+__all__ = ["Field", "Item", "Request", "Response", "Result", "Settings", "Spider", "crawl", "run"]

@@ -127,7 +127,7 @@ class Crawler:
         start_hosts: set[str] = set()
         self.dupefilter = self._build(load(settings.DUPEFILTER_CLASS))
         self.scheduler = self._build(load(settings.SCHEDULER), dupefilter=self.dupefilter)
-        self.downloaders = Downloaders(settings, stats=stats, start_hosts=start_hosts)
+        self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": start_hosts})
         self.fetcher = Fetcher(self.scheduler, stats, self.downloaders.fetch, lambda: self.engine.wake())
         self.downloader_middlewares = self._family(
             "DOWNLOADER_MIDDLEWARES", downloadermiddlewares.built_in(settings), settings.DOWNLOADER_MIDDLEWARES
@@ -205,7 +205,13 @@ class Crawler:
         self.stats.set("elapsed_time_seconds", round(elapsed, 3))
         logger.info("%s ended: %s", self.spider.name, reason)
         return Result(
-            reason, self.stats, elapsed, self.engine.stages, list(self.scheduler.failed()), list(self._failed_items), self._items
+            reason,
+            self.stats,
+            elapsed,
+            self.engine.stages,
+            list(self.scheduler.failed()),
+            list(self._failed_items),
+            self._items,
         )
 
     def _parts(self) -> list[Plugin]:

@@ -27,5 +27,5 @@ class Extension(Plugin):
     def idle(self, spider: Spider) -> Any:
         """Nothing waits and nothing is under way; the crawl is about to finish."""
 
-    def closed(self, spider: Spider, reason: str) -> Any:
+    def closed(self, reason: str, spider: Spider) -> Any:
         """The crawl has ended."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -44,6 +45,7 @@ ADD_TOGETHER = 100
 START_AHEAD = 1000
 #: The longest time between two looks at the scheduler, in seconds.
 LONGEST_WAIT = 1.0
+
 
 @dataclass(slots=True)
 class Stages:
@@ -140,15 +142,19 @@ class Engine:
     async def _start(self) -> None:
         """Draw the first requests, only as fast as the crawl digests them."""
         page = Page(None, self.settler)
-        started = self.spider.start()
-        found = self.reader.results(started) if is_asynchronous(started) else started
         try:
-            if hasattr(found, "__aiter__"):
-                async for one in found:
-                    await self._started(page, one)
-            else:
-                for one in plain_results(found):
-                    await self._started(page, one)
+            async for found in self._first_ones():
+                found = self.parts.admission.start(found)
+                if isinstance(found, Request):
+                    self.start_hosts.add(found.host)
+                    page.found.append(self._entry(found, page))
+                    await self._add(page)
+                elif found is not None:
+                    await self._item(page, found)
+                while self.scheduler.counts.queued >= START_AHEAD and not self.reason:
+                    await self._wait(LONGEST_WAIT)
+                if self.reason:
+                    break
         except CloseSpider as closing:
             self.stop(closing.reason)
         except Exception as error:
@@ -158,16 +164,14 @@ class Engine:
         self._starting = False
         self._wake_all()
 
-    async def _started(self, page: Page, found: Any) -> None:
-        found = self.parts.admission.start(found)
-        if isinstance(found, Request):
-            self.start_hosts.add(found.host)
-            page.found.append(self._entry(found, page))
-            await self._add(page)
-            while self.scheduler.counts.queued >= START_AHEAD and not self.reason:
-                await self._wait(LONGEST_WAIT)
-        elif found is not None:
-            await self._item(page, found)
+    async def _first_ones(self) -> AsyncIterator[Any]:
+        started = self.spider.start()
+        if hasattr(started, "__aiter__"):
+            async for found in started:
+                yield found
+            return
+        for found in plain_results(await started if inspect.isawaitable(started) else started):
+            yield found
 
     async def _work(self) -> None:
         while (lease := await self._next()) is not None:
@@ -420,12 +424,16 @@ class Engine:
         except InvalidRequest:
             return
         self.stats.trouble(f"request_failed_reasons_count/{failed.reason}", request.url)
-        logger.warning("failed: %s (%s: %s)", request, failed.reason, failed.detail)
+        if not failed.reason.startswith("callback:"):
+            logger.warning("failed: %s (%s: %s)", request, failed.reason, failed.detail)
         await self.parts.observers.request_failed(request, failed.reason)
 
     def _log_spider_error(self, error: BaseException, where: str) -> None:
         self.stats.inc("spider_exceptions/count")
-        logger.error("%s.%s raised", type(self.spider).__name__, where, exc_info=error)
+        trace = error.__traceback__
+        while trace and trace.tb_next and trace.tb_frame.f_globals.get("__name__", "").startswith("openoctopus.engine"):
+            trace = trace.tb_next
+        logger.error("%s.%s raised", type(self.spider).__name__, where, exc_info=(type(error), error, trace))
 
 
 def _is_cancelled() -> bool:

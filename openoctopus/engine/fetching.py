@@ -53,7 +53,7 @@ class Fetcher:
         stats.inc("downloader/response_count")
         stats.inc(f"downloader/response_status_count/{status}")
         stats.inc("downloader/response_bytes", len(response.body))
-        pause = retry_after(response.headers) if status in OVERLOADED else None
+        pause = retry_after(response.headers, time.time()) if status in OVERLOADED else None
         self._learnt(Answer(time.monotonic() - started, status, pause))
         response.request = request
         return response

@@ -30,7 +30,7 @@ class Observers:
                 ("item_dropped", 2),
                 ("request_failed", 2),
                 ("idle", 0),
-                ("closed", 2),
+                ("closed", 1),
             )
         }
         self._telling: set[asyncio.Task[None]] = set()
@@ -42,7 +42,7 @@ class Observers:
         await self._tell("idle", self.spider)
 
     async def closed(self, reason: str) -> None:
-        await self._tell("closed", self.spider, reason)
+        await self._tell("closed", reason, self.spider)
 
     async def request_failed(self, request: Request, reason: str) -> None:
         await self._tell("request_failed", request, reason, self.spider)

@@ -51,7 +51,7 @@ class Spider:
         for url in self.start_urls:
             yield Request(url)
 
-    def parse(self, response: Response, **cb_kwargs: Any) -> Any:
+    def parse(self, response: Response, *args: Any, **cb_kwargs: Any) -> Any:
         """Read one page: yield what was found, and what to ask for next. Called where a request names no callback."""
         raise OctopusError(f"{type(self).__name__} has no parse method, and {response.request} names no callback")
 
