@@ -431,7 +431,7 @@ async def test_a_crawl_without_end_is_ended_by_its_limits(limit: dict[str, Any],
     async with Site({"/": ""}) as site:
         result = await run(Endless, site, **limit)
     assert result.reason == reason
-    assert 5 <= result.stats.get("response_received_count")
+    assert result.stats.get("response_received_count") >= 5
 
 
 async def test_start_requests_are_drawn_only_as_fast_as_they_are_digested() -> None:

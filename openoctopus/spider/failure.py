@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ class Failure:
     request: Request
 
     @property
-    def type(self) -> type[Exception]:
+    def type(self) -> builtins.type[Exception]:
         return type(self.value)
 
     @property
@@ -28,9 +29,9 @@ class Failure:
     def cb_kwargs(self) -> dict[str, Any]:
         return self.request.cb_kwargs
 
-    def check(self, *types: type[BaseException]) -> type[BaseException] | None:
-        """The first of these types that the exception is, or ``None``."""
-        return next((kind for kind in types if isinstance(self.value, kind)), None)
+    def check(self, *kinds: builtins.type[BaseException]) -> builtins.type[BaseException] | None:
+        """The first of these kinds that the exception is, or ``None``."""
+        return next((kind for kind in kinds if isinstance(self.value, kind)), None)
 
     def __str__(self) -> str:
         return f"{self.request}: {self.type.__name__}: {self.value}"
