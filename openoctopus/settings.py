@@ -15,26 +15,53 @@ from openoctopus.exceptions import SettingsError
 ENV_PREFIX = "OCTOPUS_"
 #: Variables of that prefix that are no options.
 RESERVED = frozenset({"OCTOPUS_FAILPOINTS", "OCTOPUS_WEB_TOKEN"})
-SECRET_WORDS = ("PASSWORD", "TOKEN", "SECRET", "_KEY", "API_KEY", "HTTPAUTH_PASS")
-_CREDENTIALS = re.compile(r"://[^/@\\s\"']*@")
+_SECRET = re.compile(
+    r"passw|passphrase|(?:^|_)pass(?:_|$)|secret|token|credential|(?:api|access|private)[-_]?key|_key$|authorization"
+    r"|^(?:set-)?cookies?$",
+    re.IGNORECASE,
+)
+_CREDENTIALS = re.compile(r"://(?:[^\s/?#]*|[^\s/@]*:[^\s@]*)@")
+_SECRET_ARGUMENT = re.compile(r"([?&][\w.-]*(?:passw|secret|token|api_?key|signature)[\w.-]*=)[^&#\s]*", re.IGNORECASE)
 
 
 def _listed(value: Any) -> Any:
     """A list written in one string: JSON, or separated by commas."""
-    if isinstance(value, str):
-        text = value.strip()
-        return json.loads(text) if text[:1] in ("[", "{") else [part.strip() for part in text.split(",") if part.strip()]
-    return value
+    if not isinstance(value, str) or value.lstrip()[:1] in ("[", "{"):
+        return _from_json(value, "a list, in JSON or separated by commas")
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def _mapped(value: Any) -> Any:
     """A mapping written as JSON."""
-    return json.loads(value) if isinstance(value, str) and value.strip() else value or {}
+    return {} if value is None or value == "" else _from_json(value, "a mapping, in JSON")
+
+
+def _one_or_many(value: Any) -> Any:
+    """A list written as JSON; commas are part of a User-Agent."""
+    return _from_json(value, "a list, in JSON") if isinstance(value, str) and value.lstrip()[:1] == "[" else value
+
+
+def _from_json(value: Any, allowed: str) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError(allowed) from None
+
+
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _path(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Codes = Annotated[frozenset[int], BeforeValidator(_listed)]
 Entries = Annotated[dict[Any, Any], BeforeValidator(_mapped)]
+FileName = Annotated[str, BeforeValidator(_path)]
+#: A class by its dotted path, or itself.
+PathOrClass = str | type[Any]
 NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -100,6 +127,8 @@ class Settings(BaseModel):
     """Verify certificates; a host can be excepted by ``VERIFY_TLS_EXCEPT``."""
     VERIFY_TLS_EXCEPT: Names = ()
     """Hosts whose certificates are not verified; said once in the log."""
+    TLS_CA_FILE: str = ""
+    """Authorities to trust besides the system's: a file of PEM certificates."""
     ALLOW_PRIVATE_ADDRESSES: bool = False
     """Crawl private and loopback addresses even where no start URL names them."""
     DNS_SERVERS: Names = ()
@@ -108,7 +137,7 @@ class Settings(BaseModel):
     """Addresses by host name, as in /etc/hosts: {"example.com": "127.0.0.1"}."""
     USER_AGENT: str = ""
     """The User-Agent header; empty: OpenOctopus and its version."""
-    USER_AGENTS: Names | Literal["desktop", "mobile"] | str = ()
+    USER_AGENTS: Annotated[tuple[str, ...] | str, BeforeValidator(_one_or_many)] = ()
     """A list to choose from, kept per host or session; or "desktop", "mobile": current browsers with matching client hints."""
     DEFAULT_REQUEST_HEADERS: Entries = {
         "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -117,7 +146,7 @@ class Settings(BaseModel):
     """Headers of every request that does not set them."""
     COOKIES_ENABLED: bool = True
     """Keep cookies as browsers do, one jar per session."""
-    COOKIES_FILE: str = ""
+    COOKIES_FILE: FileName = ""
     """Cookies to start with: Netscape cookies.txt or a browser's JSON export."""
     COOKIES_DEBUG: bool = False
     """Log the cookies that are sent and set."""
@@ -165,9 +194,9 @@ class Settings(BaseModel):
     """Callbacks receive every status."""
 
     # Queue and identity
-    SCHEDULER: str = "openoctopus.scheduler.MemoryScheduler"
+    SCHEDULER: PathOrClass = "openoctopus.scheduler.MemoryScheduler"
     """Where requests wait."""
-    DUPEFILTER_CLASS: str = "openoctopus.dupefilter.RFPDupeFilter"
+    DUPEFILTER_CLASS: PathOrClass = "openoctopus.dupefilter.RFPDupeFilter"
     """What counts as the same request, and how it is remembered."""
     DUPEFILTER_DEBUG: bool = False
     """Log every duplicate."""
@@ -225,9 +254,9 @@ class Settings(BaseModel):
     """How long requests under way may take after the first Ctrl-C or SIGTERM."""
 
     # Telling
-    LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+    LOG_LEVEL: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)] = "INFO"
     """The least important level that is logged."""
-    LOG_FILE: str = ""
+    LOG_FILE: FileName = ""
     """Where the log is written; empty: to the terminal."""
     LOG_FORMAT: str = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
     """The layout of a line, as Python's logging has it."""
@@ -288,10 +317,33 @@ class Settings(BaseModel):
         yield from sorted(self.model_extra or {})
 
 
+#: What is allowed, by the name that pydantic has for what is wrong.
+_ALLOWED = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "frozen_set_type": "a list",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "string_type": "text",
+    "tuple_type": "a list",
+}
+_PREFIX = re.compile("^(?:Input should be|Value error,) ")
+
+
 def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
+    """One line for each wrong value; a type with alternatives makes several errors of it."""
+    allowed: dict[tuple[str, str, str], list[str]] = {}
     for wrong in error.errors():
         name = str(wrong["loc"][0])
-        yield f"{name} = {wrong['input']!r} ({origins.get(name, 'default')}): {wrong['msg'].lower()}"
+        part = "".join(f"[{place}]" for place in wrong["loc"][1:] if isinstance(place, int))
+        known = _ALLOWED.get(wrong["type"]) or _PREFIX.sub("", wrong["msg"])
+        allowed.setdefault((name, part, masked(name, wrong["input"])), []).append(known)
+    for (name, part, shown), choices in allowed.items():
+        yield f"{name}{part} must be {' or '.join(choices)}, not {shown:.200} ({origins.get(name, 'default')})"
 
 
 def environment() -> dict[str, str]:
@@ -302,33 +354,49 @@ def environment() -> dict[str, str]:
 def check_names(names: Collection[str], known: Collection[str], origin: str, *, own_allowed: bool) -> None:
     """Refuse misspelt options. Where ``own_allowed``, only those within two edits of a known name.
 
-    Raises ``SettingsError`` with the likely name.
+    Raises ``SettingsError`` with the likely names, all at once.
     """
+    wrong = []
     for name in names:
         if name in known:
             continue
-        likely = [other for other in known if _close(name, other)]
+        likely = min((other for other in known if _close(name, other)), key=lambda other: _edits(name, other), default=None)
         if likely:
-            raise SettingsError(f"no option {name} ({origin}): did you mean {likely[0]}?")
-        if not own_allowed:
-            raise SettingsError(f"no option {name} ({origin}); `octopus settings` lists them all")
+            wrong.append(f"no option {name} ({origin}): did you mean {likely}?")
+        elif not own_allowed:
+            wrong.append(f"no option {name} ({origin}); `octopus settings` lists them all")
+    if wrong:
+        raise SettingsError("\n".join(wrong))
 
 
 def _close(name: str, other: str) -> bool:
-    """Whether two edits (insert, delete, change) at most lead from one name to the other; fewer for short names."""
+    """Whether two edits at most lead from one name to the other; fewer for short names."""
     allowed = min(2, len(name) // 4)
-    if abs(len(name) - len(other)) > allowed:
-        return False
+    return abs(len(name) - len(other)) <= allowed and _edits(name, other) <= allowed
+
+
+def _edits(name: str, other: str) -> int:
+    """How many letters must be inserted, deleted or changed."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(name, 1):
         above, row = row, [i]
         for j, b in enumerate(other, 1):
             row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (a != b)))
-    return row[-1] <= allowed
+    return row[-1]
 
 
 def masked(name: str, value: Any) -> str:
-    """The value as it may be shown: passwords, tokens and the credentials in URLs are hidden."""
-    if value and any(word in name for word in SECRET_WORDS):
-        return "'***'"
-    return _CREDENTIALS.sub("://***@", repr(value))
+    """The value as it may be shown: passwords, tokens and the credentials in URLs are hidden, nested ones too."""
+    return repr(_hidden(name, value))
+
+
+def _hidden(name: str, value: Any) -> Any:
+    if value and not isinstance(value, bool) and _SECRET.search(name):
+        return "***"
+    if isinstance(value, str):
+        return _SECRET_ARGUMENT.sub(r"\1***", _CREDENTIALS.sub("://***@", value))
+    if isinstance(value, Mapping):
+        return {_hidden("", key): _hidden(str(key), part) for key, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return type(value)([_hidden(name, part) for part in value])
+    return value

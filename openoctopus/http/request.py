@@ -15,7 +15,6 @@ Callback = str | Callable[..., Any]
 Cookies = Mapping[str, str] | list[dict[str, Any]]
 
 _METHOD_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ-_abcdefghijklmnopqrstuvwxyz")
-
 _STR = frozenset({str})
 
 
