@@ -1,0 +1,78 @@
+"""Says who is asking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from zlib import crc32
+
+import ua_generator
+from ua_generator.options import Options
+
+from openoctopus.downloadermiddlewares.base import DownloaderMiddleware
+from openoctopus.http import Request
+from openoctopus.spider import Spider
+
+#: How many browsers are made up to choose from.
+_CROWD = 200
+#: Only the newest so many versions: an old one stands out.
+_NEWEST = 8
+#: Platforms and browsers. What ua-generator writes for others is not what those send (Firefox with patch versions).
+_BROWSERS = {
+    "desktop": (("windows", "macos", "linux"), ("chrome", "edge")),
+    "mobile": (("android",), ("chrome",)),
+}
+
+Pairs = list[tuple[str, str]]
+
+
+class UserAgentMiddleware(DownloaderMiddleware):
+    """Sets User-Agent where the request does not: ``user_agent``, or one of ``user_agents``.
+
+    ``user_agents`` is a list, or ``"desktop"`` or ``"mobile"``: current browsers with the client hints that belong to them.
+    A session keeps its own, requests without a session keep one per host. Under ``impersonate`` the browser's own is sent
+    unless one was chosen.
+    """
+
+    def __init__(self, user_agent: str = "", user_agents: Sequence[str] | str = (), impersonate: str = "") -> None:
+        self.user_agents = user_agents
+        self.user_agent = user_agent or ("" if impersonate or user_agents else default_user_agent())
+        #: What is sent over http, and over https: only there do browsers send client hints.
+        self._choices: list[tuple[Pairs, Pairs]] = []
+
+    async def open(self) -> None:
+        kind = self.user_agents if isinstance(self.user_agents, str) else "".join(self.user_agents[:1])
+        if kind in _BROWSERS:
+            self._choices = [_browser(kind) for _ in range(_CROWD)]
+        else:
+            names = [self.user_agents] if isinstance(self.user_agents, str) else list(self.user_agents)
+            plain: list[Pairs] = [[("User-Agent", name)] for name in names or [self.user_agent] if name]
+            self._choices = [(pairs, pairs) for pairs in plain]
+
+    def process_request(self, request: Request, spider: Spider) -> None:
+        choices = self._choices
+        if not choices:
+            return
+        raw = request.headers.raw
+        for name, _ in raw:
+            if len(name) == 10 and name.lower() == "user-agent":
+                return
+        if len(choices) == 1:
+            raw += choices[0][0]
+            return
+        # By a hash that is the same in every run and worker, so that nothing has to be remembered.
+        place = crc32((request.session or request.host).encode("utf-8", "surrogatepass")) % len(choices)
+        raw += choices[place][request.url.startswith("https:")]
+
+
+def default_user_agent() -> str:
+    """The honest one."""
+    return f"OpenOctopus/{version('openoctopus')} (+https://github.com/openoctopus/openoctopus)"
+
+
+def _browser(kind: str) -> tuple[Pairs, Pairs]:
+    options = Options(weighted_versions=True, latest_versions={"chrome": _NEWEST, "edge": _NEWEST})
+    platforms, browsers = _BROWSERS[kind]
+    made = ua_generator.generate(platform=platforms, browser=browsers, options=options)
+    hints = [(name, value) for name, value in made.headers.get().items() if name != "user-agent"]
+    return [("User-Agent", made.text)], [("User-Agent", made.text), *hints]
