@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple, Self
 
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+
 from openoctopus.exceptions import MissingExtra, SettingsError
-from openoctopus.settings import Settings
+from openoctopus.settings import Settings, masked
 
 
 class Plugin:
@@ -41,16 +43,19 @@ class Entry(NamedTuple):
 
 
 def load(path: str | type[Any]) -> Any:
-    """Import ``package.module.Name``; a class stays as it is. Raises ``SettingsError``."""
+    """Import ``package.module.Name``; a class stays as it is. Raises ``SettingsError``.
+
+    What goes wrong inside of a module that is there is raised as it is.
+    """
     if not isinstance(path, str):
         return path
     module, _, name = path.rpartition(".")
-    if not module:
+    if not module or not all(part.isidentifier() for part in path.split(".")):
         raise SettingsError(f"cannot load {path!r}: write it as package.module.Name")
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name and (module == error.name or module.startswith(error.name + ".")):
+        if error.name and f"{module}.".startswith(f"{error.name}."):
             raise SettingsError(f"cannot load {path!r}: there is no module {error.name}") from error
         raise
     try:
@@ -89,6 +94,8 @@ def entries(option: str, *tables: Mapping[Any, Any]) -> list[Entry]:
 
 
 def _entry(option: str, kind: type[Any], value: Any) -> Entry:
+    if not isinstance(kind, type):
+        raise SettingsError(f"{option}: {kind!r} is no class")
     keywords = dict(value) if isinstance(value, Mapping) else {"order": value}
     order = keywords.pop("order", None)
     if isinstance(order, bool) or not isinstance(order, int | float):
@@ -97,9 +104,23 @@ def _entry(option: str, kind: type[Any], value: Any) -> Entry:
 
 
 def keywords_of(kind: type[Any]) -> dict[str, inspect.Parameter]:
-    """The constructor's keywords by name."""
-    parameters = inspect.signature(kind).parameters
-    return {name: p for name, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    """The constructor's keywords by name; those of the base classes too where it takes ``**keywords`` for them."""
+    found: dict[str, inspect.Parameter] = {}
+    for base in kind.__mro__:
+        parameters = _parameters(base)
+        kinds = {parameter.kind for parameter in parameters}
+        named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        found = {parameter.name: parameter for parameter in named} | found
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            break
+    return found
+
+
+def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(kind, eval_str=True).parameters.values())
+    except (NameError, AttributeError, TypeError):  # an annotation that is there for type checkers only
+        return list(inspect.signature(kind).parameters.values())
 
 
 def option_names(kinds: Iterable[type[Any]]) -> set[str]:
@@ -111,7 +132,7 @@ def option_names(kinds: Iterable[type[Any]]) -> set[str]:
     return names
 
 
-def build(kind: type[Any], settings: Settings, keywords: Mapping[str, Any] | None = None, **given: Any) -> Any:
+def build(kind: type[Any], settings: Settings, keywords: Mapping[str, Any] | None = None, /, **given: Any) -> Any:
     """Make a plug-in: each keyword from its entry, else ``CLASSNAME_KEYWORD``, else ``KEYWORD``, else its default.
 
     ``given`` holds what the framework offers to whoever asks for it by name (``settings``, ``stats``, ``fetch``...).
@@ -124,19 +145,39 @@ def build(kind: type[Any], settings: Settings, keywords: Mapping[str, Any] | Non
         if name in own:
             values[name] = own.pop(name)
         elif prefixed in settings:
-            values[name] = settings[prefixed]
+            values[name] = _typed(settings, prefixed, parameter)
         elif name in given:
             values[name] = given[name]
         elif plain in settings:
-            values[name] = settings[plain]
+            values[name] = _typed(settings, plain, parameter)
         elif parameter.default is parameter.empty:
             raise SettingsError(
                 f'{kind.__name__} needs {name}: set {plain} (or {prefixed}), or give "{name}" beside the "order" of its entry'
             )
-    if own:
+    if own and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in _parameters(kind)):
         known = ", ".join(keywords_of(kind)) or "none"
         raise SettingsError(f"{kind.__name__} has no keyword {', '.join(map(repr, own))}; it has {known}")
-    return kind(**values)
+    return kind(**values, **own)
+
+
+def _typed(settings: Settings, option: str, parameter: inspect.Parameter) -> Any:
+    """A setting as its keyword's annotation or default says: in the environment and behind ``-s`` all is text."""
+    value, wanted = settings[option], parameter.annotation
+    if wanted is parameter.empty and isinstance(parameter.default, bool | int | float):
+        wanted = type(parameter.default)
+    if not isinstance(value, str) or option in type(settings).model_fields or wanted in (parameter.empty, str):
+        return value
+    try:
+        adapter = TypeAdapter(wanted)
+    except PydanticUserError:  # a type of which it knows nothing
+        return value
+    for read in (adapter.validate_python, adapter.validate_json):
+        try:
+            return read(value)
+        except ValidationError:
+            continue
+    allowed = inspect.formatannotation(wanted)
+    raise SettingsError(f"{option} must be {allowed}, not {masked(option, value)} ({settings.origin(option)})")
 
 
 def overrides(plugin: object, base: type[Any], hook: str) -> bool:
@@ -156,14 +197,28 @@ def hook(plugin: object, base: type[Any], name: str, arguments: int) -> Hook | N
     """A plug-in's own version of a hook, or ``None`` if it has none.
 
     ``arguments`` counts those before the spider. A version that leaves the spider out is taken as well. Whether it is
-    ``async`` is settled here, once, and not at each call.
+    ``async`` is settled here, once, and not at each call. Raises ``SettingsError`` for one that takes other arguments.
     """
     if not overrides(plugin, base, name):
         return None
     method = getattr(plugin, name)
-    is_async = inspect.iscoroutinefunction(method)
-    taken = [p.kind for p in inspect.signature(method).parameters.values()]
-    positional = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in taken)
-    if inspect.Parameter.VAR_POSITIONAL in taken or positional > arguments:
-        return Hook(method, is_async)
-    return Hook(lambda *given: method(*given[:-1]), is_async)
+    if _takes(method, arguments + 1):
+        return Hook(method, _is_async(method))
+    if _takes(method, arguments):
+        return Hook(lambda *given: method(*given[:-1]), _is_async(method))
+    shape = ", ".join(list(inspect.signature(getattr(base, name)).parameters)[1:])
+    raise SettingsError(f"{type(plugin).__name__}.{name} must take ({shape}), the spider may be left out")
+
+
+def _takes(method: Callable[..., Any], arguments: int) -> bool:
+    try:
+        inspect.signature(method).bind(*range(arguments))
+    except TypeError:
+        return False
+    return True
+
+
+def _is_async(method: Callable[..., Any]) -> bool:
+    """Whether its answer is to be awaited; a decorator's plain function and a callable object hide that."""
+    plain = inspect.unwrap(method)
+    return any(inspect.iscoroutinefunction(one) for one in (method, plain, getattr(plain, "__call__", None)))  # noqa: B004

@@ -397,6 +397,6 @@ def _hidden(name: str, value: Any) -> Any:
         return _SECRET_ARGUMENT.sub(r"\1***", _CREDENTIALS.sub("://***@", value))
     if isinstance(value, Mapping):
         return {_hidden("", key): _hidden(str(key), part) for key, part in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if type(value) in (list, tuple, set, frozenset):
         return type(value)([_hidden(name, part) for part in value])
     return value
