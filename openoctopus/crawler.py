@@ -16,6 +16,7 @@ from openoctopus import downloadermiddlewares, spidermiddlewares
 from openoctopus.downloadermiddlewares.base import compose
 from openoctopus.downloaders import Downloaders
 from openoctopus.engine import Engine, Fetcher, Observers, Parts, Stages
+from openoctopus.exceptions import CloseSpider
 from openoctopus.interrupts import Interrupts
 from openoctopus.pipelines.chain import Chain, Watch
 from openoctopus.pipelines.feeds import feeds_of
@@ -171,6 +172,9 @@ class Crawler:
         self.observers.item_dropped(item, reason)
 
     def _item_failed(self, item: Any, error: Exception) -> None:
+        if isinstance(error, CloseSpider):
+            self.stop(error.reason)
+            return
         self.stats.inc("item_failed_count")
         self.stats.inc("error_count")
         self.stats.inc(f"item_failed_reasons_count/{type(error).__name__}")

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from types import GeneratorType
 from typing import Any
 
 from openoctopus.exceptions import InvalidRequest, OctopusError
@@ -86,6 +87,8 @@ def is_asynchronous(found: Any) -> bool:
 
 def plain_results(found: Any) -> Iterator[Any]:
     """What a plain callback gave: nothing, one thing, or many."""
+    if type(found) is GeneratorType:
+        return found
     if found is None:
         return iter(())
     if isinstance(found, Request) or is_item(found):
