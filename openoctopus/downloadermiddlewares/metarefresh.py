@@ -14,6 +14,7 @@ from openoctopus.stats import Stats
 
 #: Bytes of a page in which a refresh is looked for: it stands in the head, and an ordinary page must not be read for it.
 _SEARCHED = 8192
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
 # The steps of https://html.spec.whatwg.org/multipage/semantics.html#shared-declarative-refresh-steps
 _CONTENT = re.compile(r"\s*([0-9]{1,9}|(?=\.))[0-9.]*\s*(?:[;,]|\s|$)\s*(?:url\s*=\s*)?(.*)", re.I | re.S)
 
@@ -53,7 +54,8 @@ class MetaRefreshMiddleware(DownloaderMiddleware):
 
     def _refresh(self, request: Request, response: Response) -> tuple[float, str] | None:
         """Seconds and URL of the first refresh that is to be followed."""
-        if response.kind != "html":
+        content_type = str(response.headers.get("Content-Type", "text/html")).partition(";")[0].strip().lower()
+        if content_type not in _HTML or response.kind != "html":
             return None
         for content in response.xpath(self.query).getall():
             match = _CONTENT.match(content)

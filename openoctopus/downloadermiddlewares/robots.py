@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import re
 from dataclasses import dataclass
 from time import monotonic
@@ -31,6 +32,7 @@ MAX_CRAWL_DELAY = 60.0
 # A record begins with what is known; after RULES follows the text of the file.
 ALLOWED, UNREACHABLE, RULES = b"+", b"-", b"="
 
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HTML = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.I)
 #: A line that forbids something; Protego takes several misspellings of Disallow, all with this letter.
 _FORBIDS = re.compile(r"^[ \t]*d[\w-]*[ \t]*:[ \t]*[^\s#]", re.I | re.M)
@@ -105,11 +107,12 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
     async def _ask(self, site: str, request: Request) -> tuple[Rules, bool]:
         key = f"robots:{site}"
         known = await self.hosts.recall(key)
-        record = known
-        if record is None:
-            record = await self._fetch(site, request)
-            await self.hosts.remember(key, record, UNREACHABLE_KEPT if record.startswith(UNREACHABLE) else KEPT)
+        record = await self._fetch(site, request) if known is None else known
         rules = self._keep(site, record)
+        if known is None:
+            says_nothing = rules.parsed is None and not rules.delay and not rules.unreachable
+            kept = UNREACHABLE_KEPT if rules.unreachable else KEPT
+            await self.hosts.remember(key, ALLOWED if says_nothing else record, kept)
         if rules.delay:
             self.hosts.set_crawl_delay(request.host, rules.delay)
         return rules, known is None
@@ -148,7 +151,8 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
 
     def _read(self, record: bytes) -> Rules:
         until = monotonic() + PARSED_KEPT
-        kind, text = record[:1], record[1:].decode("utf-8", "replace").removeprefix("\ufeff")
+        kind, body = record[:1], record[1:]
+        text = body.decode("utf-16" if body.startswith(_UTF16) else "utf-8", "replace").removeprefix("\ufeff")
         if kind == UNREACHABLE:
             return Rules(None, text or "unknown", 0.0, len(record), monotonic() + UNREACHABLE_KEPT)
         if kind == ALLOWED or _HTML.match(text):
