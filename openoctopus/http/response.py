@@ -46,6 +46,8 @@ class Response:
         self._encoding = codec_of(encoding) or encoding
         self.ip_address = ip_address
         self.protocol = protocol
+        #: The body ended early and was delivered all the same (DOWNLOAD_FAIL_ON_DATALOSS).
+        self.truncated = False
         #: ``html5`` (the tree of browsers) or ``lxml`` (parsel's); set before the first query.
         self.selector_tree: Literal["html5", "lxml"] = "html5"
 
@@ -117,10 +119,15 @@ class Response:
         return self.selector.jmespath(query, **options)
 
     def json(self) -> Any:
-        """The body read as JSON, whatever its content type. Raises ``ValueError`` if it is none."""
-        text = self.text if self._encoding or not self.body.isascii() else self.body
+        """The body read as JSON, whatever its content type: in UTF-8, -16 or -32, else in ``encoding``.
+
+        Raises ``ValueError`` if it is none.
+        """
         try:
-            return json.loads(text)
+            try:
+                return json.loads(self.text if self._encoding else self.body)
+            except UnicodeDecodeError:
+                return json.loads(self.text)
         except RecursionError:
             raise ValueError(f"the JSON of {self.url} nests too deep") from None
 
@@ -128,8 +135,8 @@ class Response:
     def base(self) -> can_ada.URL:
         """What links on this page are relative to: its URL, or its first ``<base href>``."""
         own = self._request.parsed if self._request and self._request.url == self.url else urls.parse(self.url)
-        body = self.body
-        if self.kind != "html" or not (b"<base" in body or b"<BASE" in body or b"<Base" in body):
+        text = self.text
+        if self.kind != "html" or not ("<base" in text or "<BASE" in text or "<Base" in text):
             return own
         href = self.css("base::attr(href)").get()
         try:
@@ -140,7 +147,7 @@ class Response:
 
     def urljoin(self, reference: str) -> str:
         """The absolute URL of a link on this page. Raises ``InvalidRequest`` if it is none."""
-        return urls.join(self.base, reference, "utf-8" if reference.isascii() else self.encoding)
+        return urls.join(self.base, reference, self.encoding)
 
     def follow(self, link: str | Selector, callback: Callback | None = None, **options: Any) -> Request:
         """A request for a link on this page: a URL, relative or not, or a selector of a link element or its ``href``.
@@ -165,6 +172,8 @@ class Response:
         """
         if (links is None) + (css is None) + (xpath is None) != 2:
             raise ValueError("give one of links, css and xpath")
+        if isinstance(links, str):
+            raise TypeError("follow_all takes many links; for one there is follow")
         found = links if links is not None else self.css(css) if css is not None else self.xpath(str(xpath))
         seen: set[str] = set()
         for link in found:
@@ -182,7 +191,7 @@ class Response:
         values = {name: getattr(self, name) for name in names if name not in changes}
         values.setdefault("encoding", self._encoding)
         made = type(self)(**{**values, **changes})
-        made.selector_tree = self.selector_tree
+        made.truncated, made.selector_tree = self.truncated, self.selector_tree
         return made
 
     def __repr__(self) -> str:
@@ -193,6 +202,8 @@ def _href(link: str | Selector) -> str:
     """The link that a selector holds: an ``href`` or ``src`` of an element, or the value itself."""
     if isinstance(link, str):
         return link
+    if not isinstance(link, Selector):
+        raise InvalidRequest(f"no link: {link!r:.200}")
     attributes = link.attrib
     href = attributes.get("href", attributes.get("src")) if attributes else None
     if href is None and isinstance(link.root, str):

@@ -53,6 +53,8 @@ def join(base: can_ada.URL, reference: str, encoding: str = "utf-8") -> str:
 
     Blanks around it and line breaks in it are dropped. Raises ``InvalidRequest`` if the result is no URL.
     """
+    if not isinstance(reference, str):
+        raise InvalidRequest(f"a link is a str, not {reference!r:.200}")
     if not reference.isascii():
         reference = _as_ascii_query(_DROPPED.sub("", reference), encoding)
     try:
