@@ -129,7 +129,9 @@ class Crawler:
         self.dupefilter = self._build(load(settings.DUPEFILTER_CLASS))
         self.scheduler = self._build(load(settings.SCHEDULER), dupefilter=self.dupefilter)
         self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": start_hosts})
-        self.fetcher = Fetcher(self.scheduler, stats, self.downloaders.fetch, lambda: self.engine.wake())
+        self.fetcher = Fetcher(
+            self.scheduler, stats, self.downloaders.fetch, settings.SELECTOR_TREE, lambda: self.engine.wake()
+        )
         self.downloader_middlewares = self._family(
             "DOWNLOADER_MIDDLEWARES", downloadermiddlewares.built_in(settings), settings.DOWNLOADER_MIDDLEWARES
         )
@@ -143,9 +145,10 @@ class Crawler:
         self.chain = Chain(self.pipelines, spider, stats, watch, retry_times=settings.PIPELINE_RETRY_TIMES)
         self.fetcher.chain = compose(self.downloader_middlewares, self.fetcher.download, spider)
         admission = Admission(self.spider_middlewares, spider, stats)
-        parts = Parts(spider, settings, stats, self.scheduler, self.dupefilter, admission, self.chain, self.observers)
-        self.engine = Engine(parts, self.fetcher.chain, start_hosts)
-        self._start_hosts = start_hosts
+        parts = Parts(
+            spider, settings, stats, self.scheduler, self.dupefilter, admission, self.chain, self.observers, self.fetcher.chain
+        )
+        self.engine = Engine(parts, start_hosts)
 
     def _build(self, kind: type[Any], keywords: Mapping[str, Any] | None = None, **more: Any) -> Any:
         given: dict[str, Any] = {"settings": self.settings, "stats": self.stats, "spider": self.spider, **more}
@@ -212,7 +215,7 @@ class Crawler:
             reason,
             self.stats,
             elapsed,
-            self.engine.stages,
+            self.engine.carrier.stages,
             list(self.scheduler.failed()),
             list(self._failed_items),
             self._items,

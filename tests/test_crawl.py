@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from openoctopus import Item, Request, Result, Spider, crawl
-from openoctopus.exceptions import CloseSpider, DownloadError, DropItem, HttpStatusError, IgnoreRequest, Retry
+from openoctopus.exceptions import CloseSpider, DownloadError, DropItem, HttpStatusError, IgnoreRequest, InvalidRequest, Retry
 from openoctopus.extensions import Extension
 from openoctopus.items import Field
 from openoctopus.pipelines import BatchPipeline, ItemPipeline
-from openoctopus.testing import Site, in_turn
+from openoctopus.testing import Site, in_turn, slowly
 
 
 class Pages(Spider):
@@ -106,6 +106,36 @@ async def test_a_request_that_cannot_be_kept_names_the_field_and_loses_nothing_e
     assert result.items == [{"n": 1}]
     assert [failed.reason for failed in result.failed] == ["callback:InvalidRequest"]
     assert "meta['lock']" in caplog.text
+    assert "yield Request(response.url" in caplog.text
+
+
+async def test_a_callback_may_catch_the_refusal_and_go_on() -> None:
+    class Catches(Pages):
+        def parse(self, response):
+            try:
+                yield Request(response.url + "a", meta={"lock": asyncio.Lock()})
+            except InvalidRequest:
+                yield {"refused": True}
+            yield {"n": 1}
+
+    async with Site({"/": ""}) as site:
+        result = await run(Catches, site)
+    assert result.items == [{"refused": True}, {"n": 1}]
+
+
+async def test_a_start_url_that_is_none_is_told_and_the_others_are_crawled(caplog) -> None:
+    async with Site({"/": "<h1>x</h1>"}) as site:
+
+        class Starts(Spider):
+            start_urls = ["nonsense", site.url("/"), "http://[broken"]
+
+            def parse(self, response):
+                yield {"url": response.url}
+
+        result = await crawl(Starts, keep_items=True, ROBOTSTXT_OBEY=False)
+    assert len(result.items) == 1
+    assert result.stats.get("start_urls_refused") == 2
+    assert "nonsense" in caplog.text
 
 
 async def test_a_lambda_as_callback_is_refused_with_a_hint(caplog) -> None:
@@ -311,6 +341,25 @@ async def test_a_page_can_be_fetched_in_the_middle_of_a_callback() -> None:
     async with Site({"/": "<h1>page</h1>", "/api": (302, {"Location": "/real"}, ""), "/real": {"n": 1}}) as site:
         result = await run(Inside, site)
     assert result.items == [{"api": {"n": 1}, "title": "page"}]
+
+
+@pytest.mark.parametrize("per_host", [1, 8])
+async def test_a_fetch_from_inside_is_not_starved_by_the_queue(per_host: int) -> None:
+    class Busy(Pages):
+        async def parse(self, response):
+            for n in range(60):
+                yield Request(f"{response.url}page?{n}", self.page)
+            answer = await self.fetch(Request(response.url + "api"))
+            yield {"api": answer.status, "pages": self.stats.get("downloader/response_count")}
+
+        def page(self, response):
+            pass
+
+    async with Site({"/": "", "/api": "", "/page": slowly(0.02, "")}) as site:
+        options = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": per_host, "ROBOTSTXT_OBEY": True}
+        result = await run(Busy, site, **options)
+    assert result.items[0]["api"] == 200
+    assert result.items[0]["pages"] < 30
 
 
 async def test_items_pass_the_pipelines_in_order_and_may_be_dropped() -> None:

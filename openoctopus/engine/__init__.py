@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from openoctopus.engine.engine import Engine, Parts, Stages
+from openoctopus.engine.carrier import Parts, Stages
+from openoctopus.engine.engine import Engine
 from openoctopus.engine.fetching import Fetcher
 from openoctopus.engine.observers import Observers
 

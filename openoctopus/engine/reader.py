@@ -99,6 +99,19 @@ def plain_results(found: Any) -> Iterator[Any]:
         raise OctopusError(f"the callback gave a {type(found).__name__}; it should give requests and items") from None
 
 
+def refuse(found: Iterator[Any], error: InvalidRequest) -> Any:
+    """Raise the error where the callback yielded what cannot be kept, so that its own line is told.
+
+    A callback that catches it goes on; what it yields next is returned.
+    """
+    if not isinstance(found, GeneratorType):
+        raise error
+    try:
+        return found.throw(error)
+    except StopIteration:
+        return None
+
+
 class Turns:
     """Lets other pages in while one yields very much."""
 

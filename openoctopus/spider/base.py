@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Any, ClassVar
 
-from openoctopus.exceptions import OctopusError
+from openoctopus.exceptions import InvalidRequest, OctopusError
 from openoctopus.http import Request, Response
 from openoctopus.settings import Settings
 from openoctopus.stats import Stats
@@ -49,7 +49,13 @@ class Spider:
     async def start(self) -> AsyncIterator[Any]:
         """The first requests; items may be yielded too. Drawn only as fast as the crawl digests them."""
         for url in self.start_urls:
-            yield Request(url)
+            try:
+                request = Request(url)
+            except InvalidRequest as error:
+                self.logger.error("start URL left out: %s", error)
+                self.stats.inc("start_urls_refused")
+            else:
+                yield request
 
     def parse(self, response: Response, *args: Any, **cb_kwargs: Any) -> Any:
         """Read one page: yield what was found, and what to ask for next. Called where a request names no callback."""

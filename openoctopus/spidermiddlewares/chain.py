@@ -33,6 +33,12 @@ class Admission:
             return self._refused(found, refused)
         return found
 
+    def judge(self, request: Request) -> None:
+        """The new request of a redirect. Raises ``IgnoreRequest`` if it may not be crawled."""
+        for call in self._start:
+            if call(request, self.spider) is None:
+                raise IgnoreRequest("not admitted")
+
     def found(self, found: Any, response: Response) -> Any:
         """A request or an item that a callback yielded."""
         try:

@@ -1,0 +1,296 @@
+"""The life of one request, from its lease to its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from openoctopus.downloadermiddlewares.base import Fetch, Moved
+from openoctopus.dupefilter import RFPDupeFilter
+from openoctopus.engine.fetching import carried
+from openoctopus.engine.observers import Observers
+from openoctopus.engine.reader import Reader, Turns, is_asynchronous, plain_results, refuse
+from openoctopus.engine.settler import Page
+from openoctopus.exceptions import CloseSpider, FetchError, HttpStatusError, IgnoreRequest, InvalidRequest, Later, Retry
+from openoctopus.http import Request, Response
+from openoctopus.http.codec import freeze, thaw
+from openoctopus.pipelines.chain import Chain
+from openoctopus.scheduler.base import DONE, Again, Entry, Fail, Lease, Move, Outcome, Scheduler
+from openoctopus.settings import Settings
+from openoctopus.spider import Failure, Spider
+from openoctopus.spidermiddlewares.chain import Admission
+from openoctopus.stats import Stats
+
+logger = logging.getLogger(__name__)
+
+#: Requests that one page yields are added in groups of so many.
+ADD_TOGETHER = 100
+#: What the framework writes into ``meta``; it belongs to one page and is not handed on by ``meta=response.meta``.
+OF_ONE_PAGE = ("depth", "retry_times", "redirect_times", "redirect_urls", "redirect_reasons")
+
+
+@dataclass(slots=True)
+class Stages:
+    """Where the slots spent their time, in seconds summed over all of them."""
+
+    fetching: float = 0.0
+    reading: float = 0.0
+    storing: float = 0.0
+    #: Waiting though requests were there: their hosts' turn had not come.
+    polite: float = 0.0
+    #: Waiting for requests to be found.
+    starved: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine works with."""
+
+    spider: Spider
+    settings: Settings
+    stats: Stats
+    scheduler: Scheduler
+    dupefilter: RFPDupeFilter
+    admission: Admission
+    chain: Chain
+    observers: Observers
+    #: The downloaders inside all downloader middlewares.
+    fetch: Fetch
+
+
+class Carrier:
+    """Carries one page at a time in each task that calls it.
+
+    ``stop`` ends the crawl; ``news`` is called when there may be more to do.
+    """
+
+    def __init__(self, parts: Parts, stop: Callable[[str], None], news: Callable[[], None]) -> None:
+        self.parts = parts
+        self.spider = parts.spider
+        self.stats = parts.stats
+        self.scheduler = parts.scheduler
+        self.stages = Stages()
+        self.reader = Reader(parts.spider, parts.settings.CALLBACK_TIMEOUT)
+        #: What is being read, for the watchdog to name.
+        self.reading = ""
+        self._stop = stop
+        self._news = news
+        self._allowed_statuses = {*parts.settings.HTTPERROR_ALLOWED_CODES, *parts.spider.handle_httpstatus_list}
+
+    async def carry(self, page: Page, lease: Lease) -> None:
+        """Fetch a page, have it read, and close it with its outcome."""
+        carried.set(page)
+        outcome = await self._outcome(page, lease)
+        self.scheduler.fetched(lease)
+        if page.found:
+            await self.add(page)
+        if isinstance(outcome, Fail):
+            await self._failed(lease, outcome)
+        page.close(outcome)
+        carried.set(None)
+
+    async def _outcome(self, page: Page, lease: Lease) -> Outcome:
+        """Fetch the page and have it read; what is to become of its entry."""
+        try:
+            request = self._thaw(lease)
+        except InvalidRequest as error:
+            return Fail("unreadable", str(error))
+        since = perf_counter()
+        try:
+            try:
+                response = await self.parts.fetch(request)
+            finally:
+                self.stages.fetching += perf_counter() - since
+            self._judge(request, response)
+        except Exception as error:
+            return await self._instead(page, lease, request, error)
+        return await self._read(page, request, response)
+
+    async def _instead(self, page: Page, lease: Lease, request: Request, error: Exception) -> Outcome:
+        """What becomes of an entry that brought no page: obey what steers, tell the rest."""
+        match error:
+            case Moved():
+                try:
+                    return self._moved(page, lease, request, error.request)
+                except IgnoreRequest as refused:
+                    return await self._ignored(page, request, refused)
+            case Later():
+                return Again(error.delay, spent=isinstance(error, Retry))
+            case IgnoreRequest():
+                return await self._ignored(page, request, error)
+            case CloseSpider():
+                self._stop(error.reason)
+                return Again(spent=False)
+            case _:
+                return await self._told(page, request, error)
+
+    async def _ignored(self, page: Page, request: Request, ignored: IgnoreRequest) -> Outcome:
+        self.stats.inc("request_dropped_count")
+        self.stats.inc(f"request_dropped_reasons_count/{ignored.reason}")
+        return await self._told(page, request, ignored)
+
+    def _thaw(self, lease: Lease) -> Request:
+        request = thaw(lease.entry.body)
+        request.rid = lease.rid
+        request.meta["depth"] = request.depth
+        if lease.entry.attempts:
+            request.meta["retry_times"] = lease.entry.attempts
+        return request
+
+    def _judge(self, request: Request, response: Response) -> None:
+        """A status other than 2xx is an error, unless somebody asked for it."""
+        status = response.status
+        self.stats.inc("response_received_count")
+        if 200 <= status < 300 or status in self._allowed_statuses or self.parts.settings.HTTPERROR_ALLOW_ALL:
+            return
+        meta = request.meta
+        if not meta.get("handle_httpstatus_all") and status not in meta.get("handle_httpstatus_list", ()):
+            self.stats.inc("httperror/response_ignored_count")
+            self.stats.trouble(f"httperror/response_ignored_status_count/{status}", response.url)
+            raise HttpStatusError(response)
+
+    def _moved(self, page: Page, lease: Lease, old: Request, new: Request) -> Outcome:
+        """A redirect, or a Request that a hook returned: the same page by another address, if it may be crawled."""
+        self.parts.admission.judge(new)
+        new.depth = old.depth
+        try:
+            entry = self.entry(new, page)
+        except InvalidRequest as error:
+            return Fail("unreadable", str(error))
+        fingerprint = self.parts.dupefilter.fingerprint(new)
+        entry.rid = self.parts.dupefilter.forced(lease.rid, fingerprint, lease.entry.attempts)
+        return Move(entry, fingerprint)
+
+    async def _told(self, page: Page, request: Request, error: Exception) -> Outcome:
+        """Tell the errback; without one, or if it raises, the entry has failed (what was ignored never has)."""
+        if not isinstance(error, FetchError | IgnoreRequest):
+            logger.error("a middleware failed for %s", request, exc_info=error)
+        reason = error.reason if isinstance(error, FetchError) else f"middleware:{type(error).__name__}"
+        if request.errback is None:
+            return DONE if isinstance(error, IgnoreRequest) else Fail(reason, str(error))
+        failure = Failure(error, request)
+        outcome = await self._call(page, request, str(request.errback), failure, Response(request.url, request=request))
+        return outcome if outcome is DONE or isinstance(error, IgnoreRequest) else Fail(reason, f"{error}; {outcome}")
+
+    async def _read(self, page: Page, request: Request, response: Response) -> Outcome:
+        return await self._call(page, request, str(request.callback or "parse"), response, response)
+
+    async def _call(self, page: Page, request: Request, name: str, argument: Any, response: Response) -> Outcome:
+        """Have a method of the spider read; nothing that it raises ends the crawl."""
+        since = perf_counter()
+        self.reading = f"{name} for {request.url}"
+        try:
+            found = self.reader.method(name)(argument, **(request._cb_kwargs or {}))
+            if is_asynchronous(found):
+                async for one in self.reader.results(found):
+                    await self._take(page, one, response)
+            else:
+                await self._take_all(page, plain_results(found), response)
+        except CloseSpider as closing:
+            self._stop(closing.reason)
+        except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
+            if isinstance(error, KeyboardInterrupt):
+                self._stop("interrupted")
+            self.stats.trouble(f"spider_exceptions/{type(error).__name__}", request.url)
+            self.log_spider_error(error, f"{name} for {request.url}")
+            return Fail(f"callback:{type(error).__name__}", f"{name}: {error}")
+        finally:
+            self.stages.reading += perf_counter() - since
+        return DONE
+
+    # What a page yields
+
+    async def _take_all(self, page: Page, found: Iterator[Any], response: Response) -> None:
+        turns = Turns()
+        admit = self.parts.admission.found
+        for one in found:
+            if isinstance(one, Request):
+                admitted = admit(one, response)
+                if admitted is not None:
+                    try:
+                        page.found.append(self.found(admitted, page))
+                    except InvalidRequest as error:
+                        await self._take(page, refuse(found, error), response)
+                    if len(page.found) >= ADD_TOGETHER:
+                        await self.add(page)
+            else:
+                await self._take(page, one, response)
+            if turns.over():
+                await asyncio.sleep(0)
+
+    async def _take(self, page: Page, found: Any, response: Response) -> None:
+        found = self.parts.admission.found(found, response) if found is not None else None
+        if isinstance(found, Request):
+            page.found.append(self.found(found, page))
+            if len(page.found) >= ADD_TOGETHER:
+                await self.add(page)
+        elif found is not None:
+            await self.item(page, found)
+
+    def found(self, request: Request, page: Page) -> Entry:
+        """A request that a page yielded, as the scheduler keeps it. Raises ``InvalidRequest`` for what cannot be kept."""
+        if request._meta:
+            for name in OF_ONE_PAGE:
+                request._meta.pop(name, None)
+        return self.entry(request, page)
+
+    def entry(self, request: Request, page: Page) -> Entry:
+        """A request as the scheduler keeps it. Raises ``InvalidRequest`` for what cannot be kept."""
+        dupefilter = self.parts.dupefilter
+        rid = dupefilter.fingerprint(request)
+        if request.dont_filter:
+            nth = page.occurrences[rid] = page.occurrences.get(rid, 0) + 1
+            rid = dupefilter.forced(page.lease.rid if page.lease else 0, rid, nth)
+        body = freeze(request, self.reader.name_of)
+        return Entry(rid, request.host, body, request.priority, request.delay)
+
+    async def add(self, page: Page) -> None:
+        """Have the scheduler take the requests that were found on a page."""
+        entries, page.found = page.found, []
+        new = await self.scheduler.add(entries)
+        added = sum(new)
+        self.stats.inc("scheduler/enqueued", added)
+        if added < len(new):
+            self.stats.inc("dupefilter/filtered", len(new) - added)
+        if added:
+            self._news()
+
+    async def item(self, page: Page, item: Any) -> None:
+        """Take an item through the pipelines."""
+        since = perf_counter()
+        try:
+            await self.parts.chain.process(item, page.receipt)
+        finally:
+            self.stages.storing += perf_counter() - since
+
+    async def _failed(self, lease: Lease, failed: Fail) -> None:
+        self.stats.inc("request_failed_count")
+        self.stats.inc("error_count")
+        try:
+            request = thaw(lease.entry.body)
+        except InvalidRequest:
+            return
+        self.stats.trouble(f"request_failed_reasons_count/{failed.reason}", request.url)
+        if not failed.reason.startswith("callback:"):
+            logger.warning("failed: %s (%s: %s)", request, failed.reason, failed.detail)
+        await self.parts.observers.request_failed(request, failed.reason)
+
+    def log_spider_error(self, error: BaseException, where: str) -> None:
+        """Log what the spider raised, once, with its own lines only."""
+        self.stats.inc("spider_exceptions/count")
+        trace = error.__traceback__
+        while trace and trace.tb_next and trace.tb_frame.f_globals.get("__name__", "").startswith("openoctopus.engine"):
+            trace = trace.tb_next
+        logger.error("%s.%s raised", type(self.spider).__name__, where, exc_info=(type(error), error, trace))
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancelled the running task, as against a callback that raised ``CancelledError`` of its own."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
