@@ -14,7 +14,7 @@ from openoctopus.http import url as urls
 from openoctopus.http.encoding import codec_of, decode, find_encoding
 from openoctopus.http.headers import Headers, HeaderValues
 from openoctopus.http.request import Callback, Request
-from openoctopus.selector import Selector, SelectorList
+from openoctopus.selector import Selector, SelectorList, document
 
 Kind = Literal["html", "xml", "json", "text"]
 _XML_ROOTS = (b"<?xml", b"<rss", b"<feed", b"<urlset", b"<sitemapindex")
@@ -184,6 +184,32 @@ class Response:
             if url not in seen and url.startswith(("http:", "https:")):
                 seen.add(url)
                 yield Request(url, callback, **{"encoding": self.encoding, **options})
+
+    # What the HTML library knows about a page; plain data.
+
+    def links(self) -> list[document.Link]:
+        """The http(s) links of the page in order: absolute URL, text, ``rel``."""
+        return document.links(self.selector, self.urljoin)
+
+    def forms(self) -> list[document.Form]:
+        """The forms of the page with the fields that a browser would send."""
+        return document.forms(self.selector, self.urljoin)
+
+    def tables(self) -> list[list[list[str]]]:
+        """The tables of the page as rows of cell texts."""
+        return document.tables(self.selector)
+
+    def structured_data(self) -> dict[str, Any]:
+        """JSON-LD, microdata, OpenGraph, RDFa and Dublin Core, by these names in lower case."""
+        return document.structured_data(self.selector)
+
+    def article(self) -> document.Article:
+        """The main content: title, text, author, date..."""
+        return document.article(self.selector)
+
+    def markdown(self) -> str:
+        """The page as Markdown."""
+        return document.markdown(self.selector)
 
     def replace(self, **changes: Any) -> Self:
         """The same response with some of the constructor's arguments changed."""

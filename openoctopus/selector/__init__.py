@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openoctopus.selector import document
 from openoctopus.selector.selector import Selector, SelectorList
 
-__all__ = ["Selector", "SelectorList"]
+__all__ = ["Selector", "SelectorList", "document"]
