@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
-import time
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from openoctopus.exceptions import Retry
+from openoctopus.exceptions import CloseSpider, Retry
 from openoctopus.items import to_dict
 from openoctopus.plugins import Plugin
 from openoctopus.spider import Spider
@@ -71,11 +71,11 @@ class Pending(NamedTuple):
     receipt: Receipt
 
 
-#: Called with an item that could not be stored, and the error.
+#: Called with an item that could not be stored, and the error. ``CloseSpider`` asks for the end of the crawl.
 FailItem = Callable[[Any, Exception], None]
 
 
-class BatchPipeline(ItemPipeline):
+class BatchPipeline(ItemPipeline, ABC):
     """A store that writes many items at once: override ``write``.
 
     A batch is written when it has ``max_items`` or ``max_bytes``, or when its first item is ``max_seconds`` old. Claims
@@ -88,102 +88,160 @@ class BatchPipeline(ItemPipeline):
 
     @abstractmethod
     async def write(self, items: Sequence[Any]) -> None:
-        """Return when all of them are durable.
+        """Return when all of them are durable; ``def`` or ``async def``.
 
         Raise ``Retry(delay=...)`` or ``ConnectionError`` while the store is away: the same batch comes again and nobody's
-        tries are spent. Any other error is tried again, then the items at fault become failed items.
+        tries are spent. ``CloseSpider`` ends the crawl. Any other error is tried again, then the items at fault become
+        failed items.
         """
 
     def prepare(self, item: Any) -> tuple[Any, int]:
-        """What ``write`` gets for an item, and its size in bytes. By default the item and an estimate."""
+        """What ``write`` gets for an item, and its size in bytes. By default the item and an estimate.
+
+        What it raises makes this item a failed item.
+        """
         return item, size_of(item)
 
     # What follows is the framework's side.
+
+    #: False while the store cannot be reached.
+    ready: bool = True
+    #: Bytes of the items that are not written yet.
+    pending_bytes: int = 0
+    _ended: CloseSpider | None = None
+    _task: asyncio.Task[None] | None = None
 
     def begin(self, fail_item: FailItem, retry_times: int) -> None:
         """Start to collect; called once, in the running loop."""
         self._fail_item = fail_item
         self._retry_times = retry_times
-        self._batch: list[Pending] = []
-        self._batch_bytes = 0
-        self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._write_is_async = inspect.iscoroutinefunction(self.write)
+        self._waiting: list[Pending] = []
+        self._waiting_bytes = 0
         self._due = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
         self._closing = False
-        #: False while the store cannot be reached.
-        self.ready = True
-        self._task = asyncio.create_task(self._collect(), name=f"{type(self).__name__} writer")
+        self._task = asyncio.create_task(self._collect(), name=f"{self} writer")
 
     def put(self, item: Any, receipt: Receipt) -> int:
-        """Take an item; return its size in bytes. It is acknowledged by its receipt once it is written."""
+        """Take an item; return its size in bytes. It is acknowledged by its receipt once it is written.
+
+        Raises what ``prepare`` raises, and ``CloseSpider`` if ``write`` has.
+        """
+        if self._ended is not None:
+            raise self._ended
         record, size = self.prepare(item)
         receipt.owe(size)
-        self._batch.append(Pending(record, size, item, receipt))
-        self._batch_bytes += size
-        self._wake.set()
-        if len(self._batch) >= self.max_items or self._batch_bytes >= self.max_bytes:
+        self.pending_bytes += size
+        if not self._waiting:
+            self._timer = self._loop.call_later(self.max_seconds, self._due.set)
+        self._waiting.append(Pending(record, size, item, receipt))
+        self._waiting_bytes += size
+        if len(self._waiting) >= self.max_items or self._waiting_bytes >= self.max_bytes:
             self._due.set()
         return size
 
     def flush(self) -> None:
         """Write what there is without waiting for more."""
-        if self._batch:
+        if self._waiting:
             self._due.set()
 
     async def finish(self) -> None:
         """Write the rest and stop."""
-        self._closing = True
-        self._wake.set()
-        self._due.set()
-        await self._task
+        if self._task is not None:
+            self._closing = True
+            self._due.set()
+            await self._task
+
+    async def close(self) -> None:
+        """Stop at once: what was not written by ``finish`` is not written any more."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    def __str__(self) -> str:
+        return type(self).__name__
 
     async def _collect(self) -> None:
-        while not self._closing or self._batch:
-            await self._wake.wait()
-            if not self._due.is_set():
-                try:
-                    await asyncio.wait_for(self._due.wait(), self.max_seconds)
-                except TimeoutError:
-                    pass
-            self._wake.clear()
-            if not self._closing:
-                self._due.clear()
-            batch, self._batch, self._batch_bytes = self._batch, [], 0
-            if batch:
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            if self._timer is not None:
+                self._timer.cancel()
+            waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+            for batch in self._batches(waiting):
                 await self._store(batch)
+            if self._closing and not self._waiting:
+                return
+
+    def _batches(self, waiting: list[Pending]) -> Iterator[list[Pending]]:
+        """Cut what came together while a slow batch was being written."""
+        batch: list[Pending] = []
+        size = 0
+        for pending in waiting:
+            batch.append(pending)
+            size += pending.size
+            if len(batch) >= self.max_items or size >= self.max_bytes:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
 
     async def _store(self, batch: list[Pending]) -> None:
-        """Write a batch; halve it to find the items that the store refuses."""
+        """Write a batch. What the store refuses is tried again with growing pauses, its neighbours are not held up."""
+        refused = await self._halve(batch)
+        for tries in range(1, self._retry_times + 1):
+            if not refused or self._ended is not None:
+                break
+            await asyncio.sleep(min(0.1 * 2**tries, 5.0))
+            refused = await self._halve([pending for pending, _ in refused])
+        for pending, error in refused:
+            self._fail_item(pending.item, error)
+        self._paid([pending for pending, _ in refused])
+
+    async def _halve(self, batch: list[Pending]) -> list[tuple[Pending, Exception]]:
+        """Write a batch, in ever smaller parts where it is refused; return the single items that were, with the errors."""
         error = await self._try(batch)
-        if error is not None and len(batch) > 1:
-            middle = len(batch) // 2
-            await self._store(batch[:middle])
-            await self._store(batch[middle:])
-            return
-        if error is not None:
-            self._fail_item(batch[0].item, error)
+        if error is None:
+            self._paid(batch)
+            return []
+        if isinstance(error, CloseSpider):
+            self._ended = error
+        if len(batch) == 1 or self._ended is not None:
+            return [(pending, error) for pending in batch]
+        middle = len(batch) // 2
+        return await self._halve(batch[:middle]) + await self._halve(batch[middle:])
+
+    def _paid(self, batch: list[Pending]) -> None:
         for pending in batch:
+            self.pending_bytes -= pending.size
             pending.receipt.paid(pending.size)
 
     async def _try(self, batch: list[Pending]) -> Exception | None:
         """Write a batch, again and again while the store is away; return the error that remains."""
-        tries, started = 0, time.monotonic()
+        records = [pending.record for pending in batch]
+        started = self._loop.time()
         while True:
             try:
-                await self.write([pending.record for pending in batch])
-                if not self.ready:
-                    logger.warning("%s is back after %.0f s", type(self).__name__, time.monotonic() - started)
-                    self.ready = True
-                return None
+                answer = self.write(records)
+                if self._write_is_async:
+                    await answer
             except (Retry, ConnectionError) as not_now:
                 if self.ready:
-                    logger.warning("%s is away, the crawl waits for it: %s", type(self).__name__, not_now)
+                    logger.warning("%s is away, the crawl waits for it: %s", self, not_now)
                     self.ready = False
                 await asyncio.sleep(getattr(not_now, "delay", 0.0) or 1.0)
+                continue
             except Exception as error:
-                tries += 1
-                if tries > self._retry_times or len(batch) > 1:
-                    return error
-                await asyncio.sleep(min(0.1 * 2**tries, 5.0))
+                remains: Exception | None = error
+            else:
+                remains = None
+            if not self.ready:
+                logger.warning("%s is back after %.0f s", self, self._loop.time() - started)
+                self.ready = True
+            return remains
 
 
 def size_of(value: Any) -> int:

@@ -1,0 +1,7 @@
+"""What every item passes: cleaning, checking, and the stores that keep it."""
+
+from __future__ import annotations
+
+from openoctopus.pipelines.base import BatchPipeline, ItemPipeline
+
+__all__ = ["BatchPipeline", "ItemPipeline"]

@@ -1,0 +1,8 @@
+"""Files of items: JSON Lines, JSON and CSV, on disk or on standard output."""
+
+from __future__ import annotations
+
+from openoctopus.pipelines.feeds.options import DISCARD
+from openoctopus.pipelines.feeds.pipeline import FeedPipeline, feeds_of
+
+__all__ = ["DISCARD", "FeedPipeline", "feeds_of"]

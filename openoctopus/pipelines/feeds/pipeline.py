@@ -1,0 +1,153 @@
+"""One output of a crawl: items are encoded as they come and written in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import PathLike, path
+from typing import Any
+
+from openoctopus.exceptions import CloseSpider, Retry, SettingsError
+from openoctopus.pipelines.base import BatchPipeline, FailItem, Receipt
+from openoctopus.pipelines.feeds.names import Names
+from openoctopus.pipelines.feeds.options import STDOUT, FeedOptions, options_of
+from openoctopus.pipelines.feeds.parts import FORMATS, Parts, Record
+from openoctopus.plugins import load
+from openoctopus.settings import Settings
+from openoctopus.spider import Spider
+
+logger = logging.getLogger(__name__)
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+#: Seconds before another try on a full disk.
+_FULL_PAUSE = 5.0
+
+
+class FeedPipeline(BatchPipeline):
+    """Writes items to a file or to standard output: ``FeedPipeline("items.csv", fields=["url", "title"])``.
+
+    Options are those of an entry of ``FEEDS``. Files are opened before the first request, and whole whenever the crawl
+    ends. Raises ``SettingsError`` for options that are unknown or do not fit.
+    """
+
+    max_items = 5_000
+    max_bytes = 256 * 1024
+
+    def __init__(self, target: str | PathLike[str], **options: Any) -> None:
+        self.target, self.options = options_of(target, options)
+        self._names = Names(self.target)
+        self._format = FORMATS[self.options.format](self.options)
+        self._is_by_class = "item_class" in self._names.used
+        self._parts: dict[str, Parts] = {}
+        self._taken: dict[type, bool] = {}
+        self._thread: ThreadPoolExecutor | None = None
+        self._has_begun = False
+
+    def __str__(self) -> str:
+        return f"output {self.target}"
+
+    async def open_spider(self, spider: Spider) -> None:
+        """Open the file. Raises ``SettingsError`` that says what stands in the way."""
+        self._wanted = _classes(self.options)
+        self._names.start(spider)
+        # A thread of its own: a slow disk or reader holds up neither the crawl nor other outputs, and one file is
+        # written in the order of its batches, also after a batch was given up.
+        self._thread = ThreadPoolExecutor(1, f"{self} writer")
+        if not self._is_by_class:
+            parts = self._parts[""] = Parts(self.options, self._names)
+            await self._in_thread(parts.open)
+
+    def begin(self, fail_item: FailItem, retry_times: int) -> None:
+        super().begin(fail_item, retry_times)
+        self._has_begun = True
+
+    def put(self, item: Any, receipt: Receipt) -> int:
+        kind = type(item)
+        is_taken = self._taken.get(kind)
+        if is_taken is None:
+            is_taken = self._taken[kind] = self._takes(kind)
+        return super().put(item, receipt) if is_taken else 0
+
+    def _takes(self, kind: type) -> bool:
+        return not self._wanted or any(base in self._wanted or base.__name__ in self._wanted for base in kind.__mro__)
+
+    def prepare(self, item: Any) -> tuple[Record, int]:
+        """The item as it will stand in the file; what is changed in it later does not matter."""
+        data, size = self._format.record(item)
+        return Record(data, type(item).__name__ if self._is_by_class else ""), size
+
+    async def write(self, items: Sequence[Record]) -> None:
+        try:
+            await self._in_thread(self._write, items)
+        except BrokenPipeError:
+            raise CloseSpider(f"nobody reads {self} any more") from None
+        except OSError as error:
+            if error.errno in _FULL:
+                raise Retry(f"{self}: {error.strerror}", delay=_FULL_PAUSE) from error
+            raise
+
+    def _write(self, records: Sequence[Record]) -> None:
+        for item_class, own in self._by_class(records).items():
+            if item_class not in self._parts:
+                self._parts[item_class] = Parts(self.options, self._names, item_class)
+            self._parts[item_class].write(own)
+
+    def _by_class(self, records: Sequence[Record]) -> Mapping[str, list[Record]]:
+        """The records that are not in a file yet."""
+        found: dict[str, list[Record]] = {}
+        for record in records:
+            if record.data is not None:
+                found.setdefault(record.item_class, []).append(record)
+        return found
+
+    async def close_spider(self, spider: Spider) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End all files. What the crawl did not begin to write leaves things as they were."""
+        await super().close()
+        if self._thread is None:
+            return
+        try:
+            await self._in_thread(self._close)
+        finally:
+            self._thread.shutdown(wait=False)
+            self._thread = None
+
+    def _close(self) -> None:
+        parts, self._parts = self._parts, {}
+        for one in parts.values():
+            one.close(keep=self._has_begun)
+        if self._taken and not any(self._taken.values()):
+            came = ", ".join(sorted(kind.__name__ for kind in self._taken))
+            logger.warning("%s: no item of the item_classes asked for came, only %s", self, came)
+
+    async def _in_thread(self, work: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+
+def _classes(options: FeedOptions) -> frozenset[Any]:
+    """The item classes asked for: names as they are, dotted paths loaded."""
+    return frozenset(load(one) if isinstance(one, str) and "." in one else one for one in options.item_classes)
+
+
+def feeds_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = ()) -> list[FeedPipeline]:
+    """The outputs of a crawl: ``FEEDS``, then each ``-o`` and ``-O`` as its target and whether it replaces the file.
+
+    Raises ``SettingsError`` for a target named twice.
+    """
+    entries: list[tuple[Any, Any]] = [*settings.FEEDS.items(), *((target, {"overwrite": o}) for target, o in outputs)]
+    defaults = {"encoding": settings.FEED_EXPORT_ENCODING, "fields": settings.FEED_EXPORT_FIELDS}
+    feeds: dict[str, FeedPipeline] = {}
+    for target, options in entries:
+        if not isinstance(options or {}, Mapping):
+            raise SettingsError(f"FEEDS: {target} needs a mapping of options, such as {{'format': 'jsonl'}}, not {options!r}")
+        feed = FeedPipeline(target, **defaults | dict(options or {}))
+        place = feed.target if feed.target == STDOUT else path.realpath(feed.target)
+        if place in feeds:
+            raise SettingsError(f"two outputs write to {feed.target}")
+        feeds[place] = feed
+    return list(feeds.values())
