@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 export PYTHONWARNINGS ?= default
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench docs lock clean
 
 demo: $(BIN)/octopus  ## crawl the built-in demo site, with live progress; the items are in demo-items.jsonl
 	$(BIN)/octopus demo
@@ -33,9 +33,16 @@ $(BIN)/octopus: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[speed]'
 	@touch $@
 
-$(VENV)/dev.stamp: $(BIN)/octopus requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
-	@touch $@
+$(VENV)/dev.stamp: pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@ $(BIN)/octopus
+
+lock:  ## pin the newest versions that fit together (needs uv)
+	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --no-annotate --no-header \
+		--generate-hashes --upgrade --quiet --output-file requirements.lock
+	sed -i.bak '1i # What CI and `make test` install; made by `make lock`.' requirements.lock && rm requirements.lock.bak
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-items.jsonl
