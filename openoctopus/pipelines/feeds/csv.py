@@ -36,15 +36,13 @@ class Csv(Format):
         declared = self._declared.get(kind)
         if declared is None:
             declared = self._declared[kind] = {} if self.options.fields else dict.fromkeys(field_names(kind), "")
-        cells = declared | {name: self._cell(value) for name, value in self.values.of(item).items()}
+        raw, cells = self.options.raw, declared.copy()
+        for name, value in self.values.of(item).items():
+            if type(value) is str:
+                cells[name] = value if raw or value[:1] not in _SUSPECT else defused(value)
+            else:
+                cells[name] = _cell(value)
         return cells, sum(map(len, cells.values()))
-
-    def _cell(self, value: Any) -> str:
-        if type(value) is str:
-            return value if self.options.raw else defused(value)
-        if value is None:
-            return ""
-        return _json(value) if isinstance(value, dict | list) else str(value)
 
     def body(self, records: Sequence[Cells], *, first: bool) -> bytes:
         if first and not self.options.fields:
@@ -55,15 +53,16 @@ class Csv(Format):
                 if aside := {name: cells[name] for name in cells.keys() & self.aside}:
                     row.append(_json(aside))
         begin = self.empty() if first else b""
-        return begin + self.charset.text(self._lines(rows))
+        return begin + self._lines(rows)
 
     def empty(self) -> bytes:
         if not self.columns or not self.options.header:
             return self.charset.mark
-        return self.charset.mark + self.charset.text(self._lines([self._titles(self.columns)]))
+        return self.charset.mark + self._lines([self._titles(self.columns)])
 
-    def _lines(self, rows: Iterable[Sequence[str]]) -> str:
-        return "".join([self._line(row) for row in rows])
+    def _lines(self, rows: Iterable[Sequence[str]]) -> bytes:
+        # Line by line: a megabyte at once leaves the processor's cache and takes twice as long.
+        return b"".join([self.charset.text(self._line(row)) for row in rows])
 
     def _line(self, row: Sequence[str]) -> str:
         """A row as the standard library's writer has it, in a third of the time for long texts."""
@@ -82,7 +81,7 @@ class Csv(Format):
         return list(dict.fromkeys(name for cells in strange for name in cells if name not in known))
 
     def widened(self, blocks: Iterable[str], names: Sequence[str]) -> Iterator[str]:
-        more = self.options.delimiter + self._lines([self._titles(names)]).removesuffix(_NEWLINE)
+        more = self.options.delimiter + self._line(self._titles(names)).removesuffix(_NEWLINE)
         for row in _rows(blocks):
             yield row.removesuffix("\n").removesuffix("\r") + more + _NEWLINE
             more = self.options.delimiter * len(names)
@@ -137,6 +136,13 @@ def defused(text: str) -> str:
 
 def _undone(text: str) -> str:
     return text[1:] if text[:1] == "'" and defused(text[1:]) == text else text
+
+
+def _cell(value: Any) -> str:
+    """JSON data that is no text, as text."""
+    if value is None:
+        return ""
+    return _json(value) if isinstance(value, dict | list) else str(value)
 
 
 def _json(value: Any) -> str:
