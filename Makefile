@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-export PYTHONWARNINGS ?= default
 
 .PHONY: demo test check bench docs lock clean
 
