@@ -1,0 +1,281 @@
+"""Fetches by wreq: HTTP/1.1 and HTTP/2, as a browser speaks if asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from functools import lru_cache
+from ipaddress import ip_address
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import wreq
+
+from openoctopus.downloaders.wire import Answer, Order, WireDownloader
+from openoctopus.exceptions import (
+    BadResponse,
+    CertificateInvalid,
+    ConnectionFailed,
+    DownloadTimeout,
+    IncompleteResponse,
+    InvalidRequest,
+    NameNotResolved,
+    OctopusError,
+    ProxyFailed,
+    SettingsError,
+)
+from openoctopus.http import Headers, Request
+from openoctopus.http.url import without_credentials
+
+_METHODS = {name: getattr(wreq.Method, name) for name in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"]}
+#: May be sent again when a kept connection turned out to be dead (RFC 9110, 9.2.2).
+_IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
+#: Say that they have no body, where a body is usual (RFC 9110, 8.6).
+_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
+_PROTOCOLS = {"Version.HTTP_10": "HTTP/1.0", "Version.HTTP_11": "HTTP/1.1", "Version.HTTP_2": "HTTP/2"}
+_BROWSERS = ("chrome", "edge", "firefox", "safari")
+_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_SENTENCE = re.compile(r'(?:message|error): "([^"]+)"')
+
+#: Header fields that we take: browsers allow 256 KiB in all.
+_MAX_HEADERS = 1000
+_MAX_HEAD_BYTES = 1 << 20
+#: Kept connections, and for how long.
+_KEPT_CONNECTIONS = 512
+_KEPT_SECONDS = 60.0
+
+_ENGINE_ERRORS = (
+    wreq.ConnectionError, wreq.ConnectionResetError, wreq.ProxyConnectionError, wreq.TimeoutError, wreq.RequestError,
+    wreq.BodyError, wreq.DecodingError, wreq.BuilderError, wreq.TlsError, wreq.UpgradeError, wreq.StatusError,
+    wreq.RedirectError,
+)  # fmt: skip
+
+
+class _WreqAnswer(Answer):
+    __slots__ = ("_response",)
+
+    def __init__(self, response: wreq.Response) -> None:
+        super().__init__()
+        self._response = response
+        self.status = response.status.as_int()
+        fields = response.headers
+        self.headers = Headers.received([(str(name, "latin-1"), str(value, "latin-1")) for name, value in fields])
+        self.coding = ", ".join(self.headers.getlist("content-encoding")) if "content-encoding" in fields else ""
+        self.length = response.content_length
+        self.ip_address = str(response.remote_addr).rpartition(":")[0].strip("[]")
+        self.protocol = _PROTOCOLS.get(str(response.version), "")
+
+    async def read(self) -> bytes:
+        body = bytes(await self._response.bytes())
+        self.done = True
+        return body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async with self._response.stream() as parts:
+            async for part in parts:
+                if type(part) is memoryview:
+                    yield bytes(part)
+        self.done = True
+
+    async def abandon(self) -> None:
+        self.done = True
+        await self._response.close()
+
+
+class HttpDownloader(WireDownloader):
+    """The default downloader. Its engine runs in a thread of its own."""
+
+    methods = frozenset(_METHODS)
+    engine_errors = _ENGINE_ERRORS
+
+    async def open(self) -> None:
+        await super().open()
+        settings = self.settings
+        if settings.DNS_SERVERS:
+            raise SettingsError("DNS_SERVERS needs DOWNLOADER = 'aiohttp'")
+        self._browser = _profile(settings.IMPERSONATE) if settings.IMPERSONATE else None
+        if self._browser:
+            self.accept_encoding = ""
+        # A runtime of its own: one that was made before a fork would hang.
+        runtime = wreq.Runtime(workers=1)
+        trusted: Any = _trusted(settings.TLS_CA_FILE) if settings.TLS_CA_FILE else True
+        self._clients = {True: self._client(runtime, trusted)}
+        if settings.VERIFY_TLS_EXCEPT or not settings.VERIFY_TLS:
+            self._clients[False] = self._client(runtime, False)
+
+    async def close(self) -> None:
+        await super().close()
+        for client in self._clients.values():
+            client.close()
+
+    async def send(self, order: Order) -> Answer:
+        request, route = order.request, order.route
+        started = monotonic()
+        try:
+            response = await self._ask(order, order.seconds)
+        except (wreq.RequestError, wreq.ConnectionResetError) as error:
+            left = order.seconds - (monotonic() - started)
+            if not route.answered or request.method not in _IDEMPOTENT or left <= 0 or "Parse(" in _cause(error):
+                raise
+            # The kept connection was dead (RFC 9112, 9.3.1): once more, and no attempt is spent.
+            response = await self._ask(order, left)
+        route.answered = True
+        return _WreqAnswer(response)
+
+    async def _ask(self, order: Order, seconds: float) -> wreq.Response:
+        request, route = order.request, order.route
+        client, method, options = self._clients[route.verify], _METHODS[request.method], self._options(order, seconds)
+        if order.proxy or request._parsed.protocol == "https:":
+            # Over TLS the certificate proves who answers, and a proxy finds the address by itself.
+            return await client.request(method, order.url, **options)
+        last = len(route.addresses) - 1
+        for place, address in enumerate(route.addresses):
+            try:
+                response = await client.request(method, _pinned(request, address), **options)
+            except wreq.ConnectionError:
+                if place == last:
+                    raise
+            else:
+                if place:
+                    route.addresses = (address, *(other for other in route.addresses if other != address))
+                return response
+        raise NameNotResolved(f"the name {request.host} has no address")
+
+    def _options(self, order: Order, seconds: float) -> dict[str, Any]:
+        """What the engine needs besides method and URL."""
+        request, fields = order.request, order.headers
+        options: dict[str, Any] = {"timeout": _span(seconds)}
+        if request.body:
+            options["body"] = request.body
+        elif request.method in _WITH_LENGTH:
+            fields = [*fields, ("Content-Length", "0")]
+        options["headers"] = _repeating(fields) if order.repeats else dict(fields)
+        if not self._browser:
+            options["orig_headers"] = ["Host", *[name for name, _ in fields]]
+        if order.proxy:
+            options["proxy"] = _proxy(order.proxy, order.proxy_authorization)
+        return options
+
+    def _client(self, runtime: wreq.Runtime, trusted: Any) -> wreq.Client:
+        settings = self.settings
+        options: dict[str, Any] = {"http2_options": wreq.Http2Options(max_header_list_size=_MAX_HEAD_BYTES)}
+        if self._browser:
+            options = {"emulation": self._browser, "orig_headers": ["Host"]}
+        if settings.READ_TIMEOUT:
+            options["read_timeout"] = _span(settings.READ_TIMEOUT)
+        return wreq.Client(
+            runtime=runtime,
+            tls_verify=trusted,
+            redirect=wreq.Policy.none(),
+            no_proxy=True,
+            gzip=False,
+            brotli=False,
+            deflate=False,
+            zstd=False,
+            connect_timeout=_span(settings.CONNECT_TIMEOUT),
+            pool_idle_timeout=_span(_KEPT_SECONDS),
+            pool_max_size=_KEPT_CONNECTIONS,
+            dns_options=_names(self.addresses.table),
+            http1_options=wreq.Http1Options(
+                http09_responses=False,
+                ignore_invalid_headers_in_responses=True,
+                allow_obsolete_multiline_headers_in_responses=True,
+                allow_spaces_after_header_name_in_responses=True,
+                max_headers=_MAX_HEADERS,
+                max_buf_size=_MAX_HEAD_BYTES,
+            ),
+            **options,
+        )
+
+    def explain(self, error: Exception, order: Order, *, in_body: bool) -> OctopusError:
+        cause = _cause(error)
+        told = _told(cause)
+        if isinstance(error, wreq.BuilderError):
+            return InvalidRequest(f"{order.request} cannot be sent: {told}")
+        if isinstance(error, wreq.ProxyConnectionError):
+            return ProxyFailed(f"no connection through {without_credentials(order.proxy)} ({told})")
+        if "TimedOut" in cause:
+            connecting = isinstance(error, wreq.ConnectionError)
+            limit = self.settings.CONNECT_TIMEOUT if connecting else order.seconds
+            return DownloadTimeout(f"no {'connection' if connecting else 'whole answer'} within {limit:g} s")
+        if "CERTIFICATE_VERIFY_FAILED" in cause:
+            return CertificateInvalid("the TLS certificate cannot be verified")
+        if "dns error" in cause:
+            return NameNotResolved(f"the name has no address ({told})")
+        if "Parse(" in cause or (in_body and "kind: Invalid" in cause):
+            return BadResponse(f"the answer is not HTTP that can be read ({told})")
+        if in_body:
+            return IncompleteResponse(f"the body ended early ({told})")
+        if order.proxy and not order.proxy.startswith("socks") and order.request.parsed.protocol == "http:":
+            return ProxyFailed(f"{without_credentials(order.proxy)} closed the connection ({told})")
+        return ConnectionFailed(f"no connection, or it broke before an answer ({told})")
+
+
+def _pinned(request: Request, address: str) -> str:
+    """The URL with the address that was judged in place of the name, so that no second look-up can lead elsewhere."""
+    parsed = request._parsed
+    place = f"[{address}]" if ":" in address else address
+    port = f":{parsed.port}" if parsed.port else ""
+    return f"http://{place}{port}{parsed.pathname}{parsed.search}"
+
+
+def _repeating(fields: list[tuple[str, str]]) -> wreq.HeaderMap:
+    headers = wreq.HeaderMap()
+    for name, value in fields:
+        headers.append(name, value)
+    return headers
+
+
+@lru_cache(maxsize=256)
+def _span(seconds: float) -> timedelta:
+    return timedelta(seconds=seconds)
+
+
+@lru_cache(maxsize=256)
+def _proxy(url: str, authorization: str) -> wreq.Proxy:
+    """A proxy; what is said to it is kept with its connections and goes to no other."""
+    return wreq.Proxy.all(url, custom_http_auth=authorization) if authorization else wreq.Proxy.all(url)
+
+
+def _names(table: dict[str, tuple[str, ...]]) -> wreq.DnsOptions:
+    """Names are resolved as everything on this machine does it, but for those that HOSTS maps."""
+    options = wreq.DnsOptions(system_dns=True)
+    for host, addresses in table.items():
+        options.add_resolve(host, [ip_address(address) for address in addresses])
+    return options
+
+
+def _trusted(file: str) -> wreq.CertStore:
+    """The system's authorities, and those in a PEM file. Raises ``SettingsError``."""
+    try:
+        authorities = _CERTIFICATE.findall(Path(file).read_text("ascii"))
+        return wreq.CertStore(pem_certs=authorities, default_paths=True)
+    except (OSError, ValueError, wreq.TlsError, wreq.BuilderError) as error:
+        raise SettingsError(f"TLS_CA_FILE = {file!r}: {error}") from error
+
+
+def _profile(name: str) -> wreq.Profile:
+    """A browser by the name of one version, or the newest of its kind. Raises ``SettingsError`` with the choices."""
+    profiles: dict[str, wreq.Profile] = {
+        known.lower(): getattr(wreq.Profile, known) for known in dir(wreq.Profile) if known[0] != "_"
+    }
+    wanted = name.lower()
+    if wanted in _BROWSERS:
+        versions = [known for known in profiles if re.fullmatch(rf"{wanted}[\d_]+", known)]
+        wanted = max(versions, key=lambda known: [int(part) for part in known.removeprefix(wanted).split("_")])
+    if wanted not in profiles:
+        raise SettingsError(f"IMPERSONATE = {name!r}: choose one of {', '.join(_BROWSERS)}, or {', '.join(sorted(profiles))}")
+    return profiles[wanted]
+
+
+def _cause(error: Exception) -> str:
+    """What the engine says about an error, without the URL, which could say anything."""
+    return str(error).partition(" source: ")[2]
+
+
+def _told(cause: str) -> str:
+    """The sentence in it that a person understands, if there is one."""
+    found = _SENTENCE.search(cause)
+    return found[1] if found else cause.partition(", connect_info")[0][:200]
