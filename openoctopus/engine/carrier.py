@@ -40,6 +40,8 @@ class Stages:
     fetching: float = 0.0
     reading: float = 0.0
     storing: float = 0.0
+    #: Waiting though requests were there: their hosts were answering as many as they may at once.
+    crowded: float = 0.0
     #: Waiting though requests were there: their hosts' turn had not come.
     polite: float = 0.0
     #: Waiting for requests to be found.
@@ -90,7 +92,7 @@ class Carrier:
             await self.add(page)
         if isinstance(outcome, Fail):
             await self._failed(lease, outcome)
-        page.close(outcome)
+        page.end(outcome)
         carried.set(None)
 
     async def _outcome(self, page: Page, lease: Lease) -> Outcome:
@@ -265,7 +267,7 @@ class Carrier:
         """Take an item through the pipelines."""
         since = perf_counter()
         try:
-            await self.parts.chain.process(item, page.receipt)
+            await self.parts.chain.process(item, page)
         finally:
             self.stages.storing += perf_counter() - since
 

@@ -8,6 +8,7 @@ import inspect
 import logging
 from collections import deque
 from collections.abc import AsyncIterator
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -99,7 +100,7 @@ class Engine:
         except Exception as error:
             self.carrier.log_spider_error(error, "start")
             self.parts.stats.set("start_error", f"{type(error).__name__}: {error}")
-        page.close(DONE)
+        page.end(DONE)
         self._starting = False
         self._wake_all()
 
@@ -133,7 +134,7 @@ class Engine:
                 await self.carrier.carry(Page(lease, self.settler), lease)
                 self._limits.check()
             except asyncio.CancelledError:
-                self.settler.settle(lease, Again(spent=False))
+                self.settler.give(lease, Again(spent=False))
                 raise
             finally:
                 self._carrying -= 1
@@ -151,9 +152,13 @@ class Engine:
                 if self._idle and self.scheduler.runnable:
                     self.wake()
                 return lease
+            counts = self.scheduler.counts
+            is_full = counts.queued and self.scheduler.wait() == inf
             await self._nothing_to_do()
             waited = perf_counter() - since
-            if self.scheduler.counts.queued:
+            if is_full:
+                self.carrier.stages.crowded += waited
+            elif counts.queued or counts.delayed:
                 self.carrier.stages.polite += waited
             else:
                 self.carrier.stages.starved += waited

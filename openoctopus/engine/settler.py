@@ -9,12 +9,13 @@ from openoctopus.pipelines.base import Receipt
 from openoctopus.scheduler.base import DONE, Entry, Lease, Outcome, Scheduler
 
 
-class Page:
+class Page(Receipt):
     """One entry while it is carried: what was found on it, and what is still owed to its items."""
 
-    __slots__ = ("_settler", "found", "lease", "occurrences", "outcome", "receipt")
+    __slots__ = ("found", "lease", "occurrences", "outcome")
 
     def __init__(self, lease: Lease | None, settler: Settler) -> None:
+        super().__init__(settler.settle)
         #: ``None`` for what ``spider.start()`` yields: there is no page.
         self.lease = lease
         self.outcome: Outcome = DONE
@@ -22,17 +23,11 @@ class Page:
         self.found: list[Entry] = []
         #: How often each ``dont_filter`` request was found on this page.
         self.occurrences: dict[int, int] = {}
-        self._settler = settler
-        self.receipt: Receipt = Receipt(self._settle)
 
-    def close(self, outcome: Outcome) -> None:
+    def end(self, outcome: Outcome) -> None:
         """Everything was read and all requests are added; settled as soon as all items are durable."""
         self.outcome = outcome
-        self.receipt.close()
-
-    def _settle(self) -> None:
-        if self.lease is not None:
-            self._settler.settle(self.lease, self.outcome)
+        self.close()
 
 
 class Settler:
@@ -44,7 +39,13 @@ class Settler:
         self._waiting: list[tuple[Lease, Outcome]] = []
         self._news = asyncio.Event()
 
-    def settle(self, lease: Lease, outcome: Outcome) -> None:
+    def settle(self, page: Page) -> None:
+        """All that the page yielded is safe."""
+        if page.lease is not None:
+            self.give(page.lease, page.outcome)
+
+    def give(self, lease: Lease, outcome: Outcome) -> None:
+        """End a lease by an outcome, soon."""
         self._waiting.append((lease, outcome))
         self._news.set()
 

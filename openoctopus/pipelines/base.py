@@ -39,7 +39,7 @@ class Receipt:
 
     __slots__ = ("bytes", "closed", "owed", "settle")
 
-    def __init__(self, settle: Callable[[], None]) -> None:
+    def __init__(self, settle: Callable[[Any], None]) -> None:
         self.settle = settle
         self.owed = 0
         self.bytes = 0
@@ -53,13 +53,13 @@ class Receipt:
         self.owed -= 1
         self.bytes -= size
         if self.closed and not self.owed:
-            self.settle()
+            self.settle(self)
 
     def close(self) -> None:
         """No more items come from this page."""
         self.closed = True
         if not self.owed:
-            self.settle()
+            self.settle(self)
 
 
 class Pending(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, Retry
@@ -34,7 +34,9 @@ class Step(NamedTuple):
 class Chain:
     """Takes each item through all pipelines in order. An item at fault costs only itself."""
 
-    def __init__(self, pipelines: Sequence[object], spider: Spider, stats: Stats, watch: Watch, *, retry_times: int = 3) -> None:
+    def __init__(
+        self, pipelines: Sequence[object], spider: Spider, stats: Stats, watch: Watch, *, retry_times: int = 3
+    ) -> None:
         self.pipelines = pipelines
         self.spider = spider
         self.stats = stats
@@ -54,13 +56,16 @@ class Chain:
     async def close(self) -> None:
         """Write what waits, then close every pipeline; an error in one is logged and does not keep the others open."""
         for batch in self._batches:
-            await batch.finish()
+            await self._close_one(batch, batch.finish())
         for pipeline in self.pipelines:
-            try:
-                await self._call(pipeline, "close_spider")
-            except Exception:
-                logger.exception("%s failed while closing", type(pipeline).__name__)
-                self.stats.inc("pipeline/close_errors")
+            await self._close_one(pipeline, self._call(pipeline, "close_spider"))
+
+    async def _close_one(self, pipeline: object, closing: Awaitable[None]) -> None:
+        try:
+            await closing
+        except Exception:
+            logger.exception("%s failed while closing", type(pipeline).__name__)
+            self.stats.inc("close_errors")
 
     async def _call(self, pipeline: object, name: str) -> None:
         found = hook(pipeline, ItemPipeline, name, 0)

@@ -89,7 +89,7 @@ class Crawl:
 
     def put(self, *items: Any) -> None:
         for item in items:
-            receipt = Receipt(lambda name=str(item): self.settled.append(name))
+            receipt = Receipt(lambda _, name=str(item): self.settled.append(name))
             try:
                 self.pipeline.put(item, receipt)
             except TypeError:
@@ -122,7 +122,7 @@ async def test_a_page_is_settled_only_when_its_item_can_be_read(store: Store, tm
     read: list[int] = []
     async with Crawl(store, tmp_path) as crawl:
         for number in range(5):
-            receipt = Receipt(lambda: read.append(len(store.read(tmp_path))))
+            receipt = Receipt(lambda _: read.append(len(store.read(tmp_path))))
             crawl.pipeline.put(some(1, number)[0], receipt)
             receipt.close()
             assert len(read) == number

@@ -33,7 +33,7 @@ class Crawl:
 
     def put(self, *items: Any) -> None:
         for item in items:
-            receipt = Receipt(lambda item=item: self.settled.append(item))
+            receipt = Receipt(lambda _, item=item: self.settled.append(item))
             try:
                 self.store.put(item, receipt)
             except TypeError as error:

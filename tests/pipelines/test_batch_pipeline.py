@@ -192,7 +192,7 @@ async def test_a_store_may_end_the_crawl(crawl: Any) -> None:
         running.store.flush()
         await soon(lambda: len(running.failed) == 2)
         with pytest.raises(CloseSpider, match="quota"):
-            running.store.put("c", Receipt(lambda: None))
+            running.store.put("c", Receipt(lambda _: None))
 
     assert running.store.tries == 1
     assert all(isinstance(error, CloseSpider) for _, error in running.failed)
@@ -239,7 +239,7 @@ async def test_what_prepare_makes_is_what_write_gets(crawl: Any) -> None:
 
 def test_a_page_is_settled_once_when_it_is_closed_and_nothing_is_owed() -> None:
     settled: list[int] = []
-    receipt = Receipt(lambda: settled.append(1))
+    receipt = Receipt(lambda _: settled.append(1))
 
     receipt.owe(10)
     receipt.paid(10)
@@ -256,7 +256,7 @@ def test_a_page_is_settled_once_when_it_is_closed_and_nothing_is_owed() -> None:
 
 def test_a_page_without_items_is_settled_when_it_is_closed() -> None:
     settled: list[int] = []
-    Receipt(lambda: settled.append(1)).close()
+    Receipt(lambda _: settled.append(1)).close()
 
     assert settled == [1]
 

@@ -26,7 +26,7 @@ async def crawl(target, count, options):
     feed = FeedPipeline(target, **options)
     await feed.open_spider(Spider("news"))
     feed.begin(lambda item, error: print("failed", type(error).__name__, error, file=sys.stderr), 3)
-    receipt = Receipt(lambda: None)
+    receipt = Receipt(lambda _: None)
     for number in range(count):
         try:
             feed.put({"n": number, "text": "x" * 1000} | ({"late": "文"} if number >= 500 else {}), receipt)
