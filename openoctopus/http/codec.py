@@ -36,7 +36,8 @@ class Frozen(msgspec.Struct, omit_defaults=True):
     errback: str = field(default="", name="e")
     priority: int = field(default=0, name="p")
     dont_filter: bool = field(default=False, name="f")
-    encoding: str = field(default="utf-8", name="n")
+    #: Empty for UTF-8: a default is left out only where it is the same object.
+    encoding: str = field(default="", name="n")
     session: str = field(default="", name="s")
     downloader: str = field(default="", name="d")
     depth: int = field(default=0, name="l")
@@ -64,7 +65,7 @@ def freeze(request: Request, name_of: NameOf) -> bytes:
                 name_of(request.errback) if request.errback is not None else "",
                 request.priority,
                 request.dont_filter,
-                request.encoding,
+                request.encoding if request.encoding != "utf-8" else "",
                 request.session,
                 request.downloader,
                 request.depth,
@@ -85,8 +86,8 @@ def thaw(data: bytes) -> Request:
         raise InvalidRequest(f"a request frozen by layout {frozen.version}, this is layout {VERSION}")
     request = Request(
         frozen.url, frozen.callback or None, frozen.method, frozen.headers, frozen.body or None, frozen.cookies, frozen.meta,
-        frozen.cb_kwargs, frozen.errback or None, frozen.priority, frozen.dont_filter, frozen.encoding, 0.0, frozen.session,
-        frozen.downloader,
+        frozen.cb_kwargs, frozen.errback or None, frozen.priority, frozen.dont_filter,
+        frozen.encoding or "utf-8", 0.0, frozen.session, frozen.downloader,
     )  # fmt: skip
     request.depth = frozen.depth
     return request

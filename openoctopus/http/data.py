@@ -150,8 +150,8 @@ def _path_of(kind: type) -> str:
     path = f"{kind.__module__}:{kind.__qualname__}"
     if "<locals>" in path:
         raise TypeError(f"is of the class {kind.__qualname__}, which is made inside a function: move it to a module")
-    if _class_at(path) is not kind:
-        raise TypeError(f"is of a class that {path} does not lead to")
+    if _found_at(path) is not kind:
+        raise TypeError(f"is of the class {path}, which is not to be found by that name")
     return path
 
 
@@ -214,7 +214,14 @@ def _unpack_object(data: list[Any]) -> Any:
 
 
 def _class_at(path: str) -> type:
-    """A class that is there already, or that the project's packages have: what came by wire imports nothing else.
+    found = _found_at(path)
+    if not isinstance(found, type):
+        raise ValueError(f"{path!r:.200} is no class of the project")
+    return found
+
+
+def _found_at(path: str) -> Any:
+    """What is there already, or what the project's packages have: what came by wire imports nothing else.
 
     Attributes are read from ``__dict__``, since a module's ``__getattr__`` may import.
     """
@@ -224,8 +231,6 @@ def _class_at(path: str) -> type:
         found = importlib.import_module(module)
     for name in names.split("."):
         found = vars(found).get(name) if found is not None else None
-    if not isinstance(found, type):
-        raise ValueError(f"{path!r:.200} is no class of the project")
     return found
 
 
