@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any
 
 from openoctopus.downloadermiddlewares.base import Fetch, Moved
@@ -110,6 +110,7 @@ class Carrier:
             self._judge(request, response)
         except Exception as error:
             return await self._instead(page, lease, request, error)
+        page.fetched_at = time()
         return await self._read(page, request, response)
 
     async def _instead(self, page: Page, lease: Lease, request: Request, error: Exception) -> Outcome:

@@ -18,6 +18,7 @@ class Page(Receipt):
         super().__init__(settler.settle)
         #: ``None`` for what ``spider.start()`` yields: there is no page.
         self.lease = lease
+        self.rid = lease.rid if lease is not None else 0
         self.outcome: Outcome = DONE
         #: Requests that wait to be added together.
         self.found: list[Entry] = []

@@ -37,10 +37,15 @@ class ItemPipeline(Plugin):
 class Receipt:
     """One page's account of items that are not durable yet; the page is settled when it is closed and nothing is owed."""
 
-    __slots__ = ("bytes", "closed", "owed", "settle")
+    __slots__ = ("bytes", "closed", "fetched_at", "ordinal", "owed", "rid", "settle")
 
     def __init__(self, settle: Callable[[Any], None]) -> None:
         self.settle = settle
+        #: The identity of the page's entry, and when it was fetched, in seconds since the epoch.
+        self.rid = 0
+        self.fetched_at = 0.0
+        #: The number on its page of the item that is being processed, from 1. The same again when the page is read again.
+        self.ordinal = 0
         self.owed = 0
         self.bytes = 0
         self.closed = False
@@ -104,6 +109,10 @@ class BatchPipeline(ItemPipeline, ABC):
 
     # What follows is the framework's side.
 
+    def record(self, item: Any, receipt: Receipt) -> tuple[Any, int]:
+        """As ``prepare``, for stores that want to know which item of which page it is."""
+        return self.prepare(item)
+
     #: False while the store cannot be reached.
     ready: bool = True
     #: Bytes of the items that are not written yet.
@@ -131,7 +140,7 @@ class BatchPipeline(ItemPipeline, ABC):
         """
         if self._ended is not None:
             raise self._ended
-        record, size = self.prepare(item)
+        record, size = self.record(item, receipt)
         receipt.owe(size)
         self.pending_bytes += size
         if not self._waiting:

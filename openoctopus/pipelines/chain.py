@@ -91,6 +91,7 @@ class Chain:
 
     async def process(self, item: Any, receipt: Receipt) -> None:
         """Take one item through; what it owes is on ``receipt``. Raises only ``CloseSpider``."""
+        receipt.ordinal += 1
         try:
             for step in self._steps:
                 if step.is_batch:
