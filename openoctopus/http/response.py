@@ -221,7 +221,7 @@ class Response:
         return made
 
     def __repr__(self) -> str:
-        return f"<{self.status} {self.url}>"
+        return f"<{self.status} {urls.without_credentials(self.url)}>"
 
 
 def _href(link: str | Selector) -> str:
