@@ -20,7 +20,7 @@ _SECRET = re.compile(
     r"|^(?:set-)?cookies?$",
     re.IGNORECASE,
 )
-_CREDENTIALS = re.compile(r"://(?:[^\s/?#]*|[^\s/@]*:[^\s@]*)@")
+_CREDENTIALS = re.compile(r"://(?:[^\s/?#]*|[^\s/@]*:\S*)@")
 _SECRET_ARGUMENT = re.compile(r"([?&][\w.-]*(?:passw|secret|token|api_?key|signature)[\w.-]*=)[^&#\s]*", re.IGNORECASE)
 
 
