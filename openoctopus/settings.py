@@ -360,9 +360,9 @@ def check_names(names: Collection[str], known: Collection[str], origin: str, *, 
     for name in names:
         if name in known:
             continue
-        likely = min((other for other in known if _close(name, other)), key=lambda other: _edits(name, other), default=None)
+        likely = sorted((_edits(name, other), abs(len(name) - len(other)), other) for other in known if _close(name, other))
         if likely:
-            wrong.append(f"no option {name} ({origin}): did you mean {likely}?")
+            wrong.append(f"no option {name} ({origin}): did you mean {likely[0][2]}?")
         elif not own_allowed:
             wrong.append(f"no option {name} ({origin}); `octopus settings` lists them all")
     if wrong:
