@@ -119,7 +119,7 @@ def keywords_of(kind: type[Any]) -> dict[str, inspect.Parameter]:
 def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(kind, eval_str=True).parameters.values())
-    except (NameError, AttributeError, TypeError):  # an annotation that is there for type checkers only
+    except (NameError, AttributeError, TypeError):
         return list(inspect.signature(kind).parameters.values())
 
 
@@ -163,9 +163,9 @@ def build(kind: type[Any], settings: Settings, keywords: Mapping[str, Any] | Non
 def _typed(settings: Settings, option: str, parameter: inspect.Parameter) -> Any:
     """A setting as its keyword's annotation or default says: in the environment and behind ``-s`` all is text."""
     value, wanted = settings[option], parameter.annotation
-    if wanted is parameter.empty and isinstance(parameter.default, bool | int | float):
-        wanted = type(parameter.default)
-    if not isinstance(value, str) or option in type(settings).model_fields or wanted in (parameter.empty, str):
+    if wanted is parameter.empty or isinstance(wanted, str):  # none, or a name that only type checkers know
+        wanted = type(parameter.default) if isinstance(parameter.default, bool | int | float) else str
+    if not isinstance(value, str) or option in type(settings).model_fields or wanted is str:
         return value
     try:
         adapter = TypeAdapter(wanted)
