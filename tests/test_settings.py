@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,12 @@ def test_every_option_is_explained_and_its_default_is_of_its_type() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name
         assert re.fullmatch(r"[A-Z][A-Z0-9_]*", name)
+
+
+def test_the_table_of_all_options_is_fresh() -> None:
+    generate = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "generate.py"))
+    assert generate["main"](["--check"]) == 0
+    assert all(f"`{name}`" in generate["settings_table"]() for name in Settings.model_fields)
 
 
 # Types, as text from the environment or the command line
