@@ -31,6 +31,7 @@ from openoctopus.http.data import (
     trusted_packages,
     unpacked,
 )
+from openoctopus.items import is_item, to_dict
 from openoctopus.selector import Selector
 from tests.http import kinds
 from tests.http.kinds import Book, Colour, CountedBook, Frozen, IntBox, Level, Model, Outer, Point, Right, Shop, Word
@@ -54,6 +55,8 @@ def alike(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(alike(a, b) and alike(x, y) for (a, x), (b, y) in pairs)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(alike, one, other))
+    if is_item(one):
+        return alike(to_dict(one), to_dict(other))
     if isinstance(one, datetime | time):
         return (one, one.fold, str(one.tzinfo)) == (other, other.fold, str(other.tzinfo))
     return bool(one == other)
