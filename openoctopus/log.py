@@ -4,84 +4,254 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import os
 import re
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
 from logging.handlers import RotatingFileHandler, WatchedFileHandler
 from typing import Any, TextIO
+from urllib.parse import unquote
 
-from openoctopus.settings import Settings
+from openoctopus.exceptions import SettingsError
+from openoctopus.settings import Settings, masked
 
-#: A line longer than this is cut (tracebacks are lines of their own).
+#: A line with more characters is cut.
 LONGEST = 4096
-#: Characters that would start a new line, drive a terminal or reorder what is read (Unicode UAX #9).
-_UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s'\"]*@")
+#: A traceback with more lines loses those in its middle.
+LONGEST_TRACE = 80
+#: Shorter passwords are not looked for in what is logged: they would be found in innocent words.
+SHORTEST_SECRET = 6
+
+#: Characters that start a new line, drive a terminal, reorder what is read (Unicode UAX #9) or cannot be encoded.
+_UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_USERINFO = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
+_PASSWORD = re.compile(r"://[^/?#\s:@]*:([^/?#\s]*)@")
+_SECRET_ARGUMENT = re.compile(r"([?&;][\w.-]*(?:passw|secret|token|api_?key|signature)[\w.-]*=)[^&;#\s'\"<>]*", re.IGNORECASE)
+#: By level; the rest is plain.
+_COLORS = {"DEBUG": "\x1b[2m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[1;31m"}
+
+#: Takes the secrets of one crawl out of a text.
+Hide = Callable[[str], str]
 
 
-def safe(text: str) -> str:
-    """The text on one line, its control characters escaped and credentials in URLs masked."""
-    text = _CREDENTIALS.sub("***@", text)
-    text = _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
+def safe(text: str, hide: Hide = str) -> str:
+    """The text on one line: control characters escaped, secrets in URLs masked, at most ``LONGEST`` characters."""
+    shown = _UNSAFE.sub(_escaped, _masked(text, hide))
+    return shown if len(shown) <= LONGEST and len(text) <= LONGEST else f"{shown[:LONGEST]}... ({len(text):,} characters)"
+
+
+def _masked(text: str, hide: Hide) -> str:
+    # Masks make a text shorter, so a little more is looked at than is shown; but never all of a very long one.
+    text = hide(text[: 2 * LONGEST])
+    if "://" in text:
+        text = _USERINFO.sub("***@", text)
+    return _SECRET_ARGUMENT.sub(r"\1***", text) if "=" in text else text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return ascii(found[0])[1:-1]
+
+
+def hiding(settings: Settings) -> Hide:
+    """Takes the passwords and tokens of these settings out of a text, wherever they turn up in it."""
+    found = {secret for name in settings.names() for secret in _secrets(name, settings[name])}
+    found |= {unquote(secret) for secret in found}
+    long_ones = sorted((secret for secret in found if len(secret) >= SHORTEST_SECRET), key=len, reverse=True)
+    if not long_ones:
+        return str
+    pattern = re.compile("|".join(map(re.escape, long_ones)))
+    return lambda text: pattern.sub("***", text)
+
+
+def _secrets(name: str, value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _secrets(str(key), part)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for part in value:
+            yield from _secrets(name, part)
+    elif isinstance(value, str):
+        yield from _PASSWORD.findall(value)
+        if masked(name, "shown") != "'shown'":
+            yield value
 
 
 class LineFormatter(logging.Formatter):
-    """The known format of ``logging``; the message stays on its line."""
+    """The known format of ``logging``, each record on one line.
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # the name is logging's
-        record.message = safe(record.message)
-        return super().formatMessage(record)
+    A traceback follows on lines of its own, indented, so that nothing in it can look like a record.
+    """
 
-    def formatException(self, ei: Any) -> str:  # noqa: N802
-        return "\n".join(safe(line) for line in super().formatException(ei).split("\n"))
+    def __init__(self, layout: str, date: str, hide: Hide = str, *, colored: bool = False) -> None:
+        super().__init__(layout, date)
+        self._hide = hide
+        self._colored = colored
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.message = record.getMessage()
+        if self.usesTime():
+            record.asctime = self.formatTime(record, self.datefmt)
+        line = safe(self.formatMessage(record), self._hide)
+        text = "\n    ".join([line, *(safe(one, self._hide) for one in _trace(self, record))])
+        color = _COLORS.get(record.levelname) if self._colored else None
+        return f"{color}{text}\x1b[0m" if color else text
+
+
+def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    """The lines of a record's traceback and stack. Never those that another handler keeps with the record."""
+    text = formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
+    lines = text.split("\n") if text else []
+    if record.stack_info:
+        lines += record.stack_info.split("\n")
+    if len(lines) <= LONGEST_TRACE:
+        return lines
+    cut = len(lines) - LONGEST_TRACE
+    return [*lines[: LONGEST_TRACE // 4], f"... {cut:,} lines ...", *lines[-LONGEST_TRACE * 3 // 4 :]]
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object for each record: ``time``, ``level``, ``logger``, ``message``, and ``exception`` where there is one."""
+    """A JSON object for each record: ``time``, ``level``, ``logger``, ``message``, where there is one ``exception``, and
+    what was given as ``extra``.
+    """
+
+    #: What every record has; the rest was given by ``extra``.
+    usual = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"})
+
+    def __init__(self, hide: Hide = str) -> None:
+        super().__init__()
+        self._hide = hide
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds"),
             "level": record.levelname,
-            "logger": record.name,
-            "message": _CREDENTIALS.sub("***@", record.getMessage())[:LONGEST],
+            "logger": self._text(record.name),
+            "message": self._text(record.getMessage()),
         }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode()
+        if trace := _trace(self, record):
+            line["exception"] = "\n".join(map(self._text, trace))
+        given = {name: self._plain(value) for name, value in vars(record).items() if name not in self.usual}
+        # Escaped, so that nobody who reads lines takes U+2028 or U+0085 for the end of one.
+        return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(given | line, ensure_ascii=False))
+
+    def _text(self, text: str) -> str:
+        return _masked(_SURROGATE.sub("\ufffd", text[: 2 * LONGEST]), self._hide)[:LONGEST]
+
+    def _plain(self, value: Any, depth: int = 3) -> Any:
+        if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+            return value
+        if isinstance(value, Mapping) and depth:
+            return {self._text(str(key)): self._plain(part, depth - 1) for key, part in value.items()}
+        if isinstance(value, list | tuple) and depth:
+            return [self._plain(part, depth - 1) for part in value]
+        return self._text(str(value))
 
 
-def set_up(settings: Settings, stream: TextIO | None = None) -> logging.Handler:
-    """Write the log as the settings say; returns the handler, for ``take_down``.
+class _LogFile(logging.FileHandler):
+    """What both kinds of log file share: opened anew when asked, and trouble with the disk is told once."""
 
-    A file is opened anew when another program moved it away, and at SIGHUP.
+    is_stale = False
+    _has_told = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.is_stale:
+            self.is_stale = False
+            self.close()  # what follows opens it again
+        super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the name is logging's
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._has_told:
+            self._has_told = True
+            print(f"octopus: the log cannot be written to {self.baseFilename}: {error.strerror}", file=sys.stderr)
+
+
+class _WatchedLogFile(_LogFile, WatchedFileHandler):
+    """Opened anew when another program moved it away."""
+
+
+class _RotatingLogFile(_LogFile, RotatingFileHandler):
+    """Moved away by itself when it has its size."""
+
+
+@contextmanager
+def writing(settings: Settings, terminal: TextIO | None = None) -> Iterator[None]:
+    """Write the log of this process as the settings say for as long as the block lasts.
+
+    ``terminal`` stands for standard error. Raises ``SettingsError`` for a file that cannot be written and a format that
+    does not fit.
     """
-    handler = _handler(settings, stream)
-    handler.setFormatter(
-        JsonFormatter() if settings.LOG_JSON else LineFormatter(settings.LOG_FORMAT, settings.LOG_DATEFORMAT)
-    )
-    root = logging.getLogger()
+    root, handler = logging.getLogger(), _handler(settings, terminal or sys.stderr)
+    loggers = [root, *map(logging.getLogger, ("asyncio", "aiohttp.access"))]
+    before = [logger.level for logger in loggers]
     root.addHandler(handler)
     root.setLevel(settings.LOG_LEVEL)
-    for noisy in ("asyncio", "aiohttp.access"):
-        logging.getLogger(noisy).setLevel(max(logging.getLevelName(settings.LOG_LEVEL), logging.WARNING))
-    if settings.LOG_FILE and hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGHUP, lambda *_: handler.close())
+    for noisy in loggers[1:]:
+        noisy.setLevel(max(root.level, logging.WARNING))
+    try:
+        with _reopened_at_sighup(handler):
+            yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _handler(settings: Settings, terminal: TextIO) -> logging.Handler:
+    handler = _file(settings) if settings.LOG_FILE else logging.StreamHandler(terminal)
+    handler.setFormatter(_formatter(settings, colored=not settings.LOG_FILE and is_colored(terminal)))
     return handler
 
 
-def _handler(settings: Settings, stream: TextIO | None) -> logging.Handler:
-    if not settings.LOG_FILE:
-        return logging.StreamHandler(stream or sys.stderr)
-    if settings.LOG_MAX_MB:
-        size = int(settings.LOG_MAX_MB * 1e6)
-        return RotatingFileHandler(settings.LOG_FILE, maxBytes=size, backupCount=settings.LOG_BACKUPS, encoding="utf-8", delay=True)
-    return WatchedFileHandler(settings.LOG_FILE, encoding="utf-8", delay=True)
+def _formatter(settings: Settings, *, colored: bool) -> logging.Formatter:
+    hide = hiding(settings)
+    if settings.LOG_JSON:
+        return JsonFormatter(hide)
+    try:
+        formatter = LineFormatter(settings.LOG_FORMAT, settings.LOG_DATEFORMAT, hide, colored=colored)
+        formatter.format(logging.makeLogRecord({"name": "octopus", "levelname": "INFO"}))
+    except (ValueError, TypeError, KeyError) as error:
+        raise SettingsError(f"LOG_FORMAT = {settings.LOG_FORMAT!r} fits no record: {error}") from error
+    return formatter
 
 
-def take_down(handler: logging.Handler) -> None:
-    """Undo ``set_up``."""
-    logging.getLogger().removeHandler(handler)
-    handler.close()
+def _file(settings: Settings) -> logging.Handler:
+    path = settings.LOG_FILE
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        if settings.LOG_MAX_MB:
+            size = int(settings.LOG_MAX_MB * 1e6)
+            return _RotatingLogFile(path, maxBytes=size, backupCount=settings.LOG_BACKUPS, encoding="utf-8")
+        return _WatchedLogFile(path, encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"cannot write the log to {path}: {error.strerror}") from error
+
+
+def is_colored(stream: TextIO) -> bool:
+    """Whether colours are welcome there: on a terminal, unless ``NO_COLOR`` is set (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def _reopened_at_sighup(handler: logging.Handler) -> Iterator[None]:
+    """Have a log file opened anew at SIGHUP, as logrotate asks for it; where SIGHUP is ignored (nohup) it stays so."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not isinstance(handler, _LogFile) or not is_main or not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.getsignal(signal.SIGHUP)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: setattr(handler, "is_stale", True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before or signal.SIG_DFL)

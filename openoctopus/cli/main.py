@@ -1,46 +1,67 @@
-"""Where the command ``octopus`` begins: its commands, and how its errors are told."""
+"""Where the command ``octopus`` begins: its commands, and how wrong use is told."""
 
 from __future__ import annotations
 
+import difflib
 import sys
+from collections.abc import Sequence
 
 import typer
 
 from openoctopus.cli import bench, demo, options, project, runspider, version
-from openoctopus.exceptions import MissingExtra, OctopusError
+from openoctopus.exceptions import MissingExtra, OctopusError, ProjectError, SettingsError
 from openoctopus.log import safe
 
-#: Wrong use: an unknown option, a spider that is not there, a library that is missing.
-WRONG_USE = 2
+#: The exit codes of a command that did not come to a crawl; ``Result.exit_code`` has those of one that did.
+FAILED, WRONG_USE = 1, 2
 
 app = typer.Typer(
     name="octopus",
     help="Crawl the web with OpenOctopus.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="`octopus COMMAND --help` tells more about one of them.",
 )
-app.command("runspider")(runspider.runspider)
+app.command("runspider", short_help="Run a spider, by its name or its file.")(runspider.runspider)
 app.command("crawl", hidden=True)(runspider.runspider)
 app.command("run", hidden=True)(runspider.runspider)
-app.command("list")(project.list_spiders)
-app.command("startproject")(project.startproject)
-app.command("settings")(options.show_settings)
-app.command("demo")(demo.demo)
-app.command("bench")(bench.bench)
-app.command("version")(version.version)
+app.command("list", short_help="List the spiders of the project.")(project.list_spiders)
+app.command("startproject", short_help="Make a new project that runs at once.")(project.startproject)
+app.command("settings", short_help="Show every option: value, origin, meaning.")(options.show_settings)
+app.command("demo", short_help="Crawl a small newspaper that comes along.")(demo.demo)
+app.command("bench", short_help="Measure how fast this machine crawls.")(bench.bench)
+app.command("version", short_help="Tell the version; -v: the libraries' too.")(version.version)
 
 
-def main() -> None:
-    """Run the command line; errors of use are told in a line or two and end with code 2."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (``sys.argv`` without ``arguments``) and return its exit code.
+
+    Errors of use are told in a line or two.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app()
-    except (OctopusError, MissingExtra) as error:
-        print(f"octopus: {safe_lines(str(error))}", file=sys.stderr)
-        sys.exit(WRONG_USE)
+        return app(given or ["--help"], prog_name="octopus", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        return _told(_words(error), WRONG_USE)
+    except (SettingsError, ProjectError, MissingExtra) as error:
+        return _told(str(error), WRONG_USE)
+    except OctopusError as error:
+        return _told(str(error), FAILED)
 
 
-def safe_lines(text: str) -> str:
-    """The text fit for a terminal, line by line."""
-    return "\n".join(safe(line) for line in text.splitlines())
+def _told(text: str, code: int) -> int:
+    print("octopus:", "\n".join(safe(line) for line in text.splitlines()), file=sys.stderr)
+    return code
+
+
+def _words(error: typer.TyperException) -> str:
+    """What typer found wrong with the command line, and where help is."""
+    if likely := getattr(error, "possibilities", None):
+        option = error.option_name  # type: ignore[attr-defined]
+        text = f"no such option {option}: did you mean {difflib.get_close_matches(option, likely, 1, 0)[0]}?"
+    else:
+        text = getattr(error, "format_message", error.__str__)()
+    context = getattr(error, "ctx", None)
+    return f"{text[:1].lower()}{text[1:]}\nTry `{context.command_path if context else 'octopus'} --help`."

@@ -2,46 +2,91 @@
 
 from __future__ import annotations
 
-import logging
-import sys
-import time
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+import inspect
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from openoctopus import log
-from openoctopus.crawler import Crawler, Result, crawl_settings, new_runner
-from openoctopus.exceptions import SettingsError
-from openoctopus.interrupts import Interrupts
-from openoctopus.monitor import Board, Bottleneck, LiveProgress, PlainProgress, summary
-from openoctopus.monitor.progress import ConsoleStream
-from openoctopus.project import find_spider
-from openoctopus.settings import Settings
+from openoctopus.cli.watch import watch
+from openoctopus.crawler import Crawler, crawl_settings
+from openoctopus.exceptions import OctopusError, ProjectError, SettingsError
+from openoctopus.project import explained, find_spider
 from openoctopus.spider import Spider
+
+#: The options of every command that crawls or shows settings.
+Options = Annotated[
+    list[str],
+    typer.Option(
+        "-s",
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting; `octopus settings` lists them.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+Progress = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="Show live progress; by default on a terminal.")
+]
 
 
 def runspider(
-    name: Annotated[str, typer.Argument(help="A spider's name, or a file that holds one: news.py, news.py:NewsSpider.")],
-    arguments: Annotated[list[str], typer.Option("-a", metavar="NAME=VALUE", help="An argument of the spider.")] = [],
-    options: Annotated[list[str], typer.Option("-s", "--set", metavar="NAME=VALUE", help="An option; see `octopus settings`.")] = [],
-    append: Annotated[list[str], typer.Option("-o", "--output", metavar="FILE", help="Append items to a file: items.jsonl, items.csv, items.json; - is the terminal.")] = [],
-    overwrite: Annotated[list[str], typer.Option("-O", "--overwrite", metavar="FILE", help="The same, replacing the file at the end.")] = [],
-    log_level: Annotated[str, typer.Option("-L", "--loglevel", metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR.")] = "",
-    progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show live progress; by default on a terminal.")] = None,
-) -> None:  # fmt: skip
-    """Run one spider until it has finished."""
+    name: Annotated[
+        str, typer.Argument(metavar="SPIDER", help="Its name in the project, or its file: news.py, news.py:NewsSpider.")
+    ],
+    arguments: Annotated[
+        list[str],
+        typer.Option(
+            "-a",
+            "--argument",
+            metavar="NAME=VALUE",
+            help="An argument of the spider.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    options: Options,
+    append: Annotated[
+        list[str],
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Append the items to a file: .jsonl, .json, .csv, .jsonl.gz...; - is standard output.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    overwrite: Annotated[
+        list[str],
+        typer.Option(
+            "-O",
+            "--overwrite",
+            metavar="FILE",
+            help="The same, in place of what the file held.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    level: Annotated[
+        str, typer.Option("-L", "--loglevel", metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+    ] = "",
+    progress: Progress = None,
+) -> int:
+    """Run a spider until it has finished.
+
+    Ctrl-C completes what is under way, a second one gives it back, a third breaks off. Exit codes: 0 finished, 1 failed or
+    nothing could be fetched, 2 wrong use, 3 stopped before the end, 130 broken off.
+    """
     spider, project = find_spider(name)
     overrides = pairs(options, "-s")
-    if log_level:
-        overrides["LOG_LEVEL"] = log_level.upper()
+    if level:
+        overrides["LOG_LEVEL"] = level.upper()
     settings = crawl_settings(spider, project.settings, overrides)
     outputs = [(target, False) for target in append] + [(target, True) for target in overwrite]
-    made = make(spider, pairs(arguments, "-a"))
-    result = watch(Crawler(made, settings, outputs=outputs), progress)
-    raise typer.Exit(result.exit_code)
+    crawler = Crawler(make(spider, pairs(arguments, "-a")), settings, outputs=outputs)
+    return watch(crawler, progress).exit_code
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, Any]:
@@ -49,58 +94,23 @@ def pairs(given: Iterable[str], option: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
-        if not equals or not name:
+        if not equals or not name.strip():
             raise SettingsError(f"{option} takes NAME=VALUE, not {pair!r}")
-        found[name] = value
+        found[name.strip()] = value
     return found
 
 
 def make(spider: type[Spider], arguments: dict[str, Any]) -> Spider:
-    """The spider with its arguments. Raises ``SettingsError`` for arguments that it does not take."""
+    """The spider with its arguments. Raises ``SettingsError`` for those that it does not take or cannot use."""
+    taken = inspect.signature(spider)
+    try:
+        taken.bind(**arguments)
+    except TypeError as error:
+        known = ", ".join(name for name, one in taken.parameters.items() if one.kind is not one.VAR_KEYWORD) or "none"
+        raise SettingsError(f"{spider.__name__} {error}; the arguments (-a) that it takes: {known}") from error
     try:
         return spider(**arguments)
-    except TypeError as error:
-        raise SettingsError(
-            f"{spider.__name__} cannot be made with -a {' '.join(arguments) or '(nothing)'}: {error}"
-        ) from error
-
-
-def watch(crawler: Crawler, progress: bool | None = None) -> Result:
-    """Crawl with the log, the progress and the summary that a person expects."""
-    console = Console(stderr=True)
-    settings = crawler.settings
-    live = console.is_terminal if progress is None else progress
-    board = Board(crawler.stats, crawler.scheduler)
-    name = crawler.spider.name
-    view: AbstractAsyncContextManager[Any] = (
-        LiveProgress(name, board, console) if live else PlainProgress(name, board, settings.LOGSTATS_INTERVAL)
-    )
-    handler = log.set_up(settings, ConsoleStream(console) if live else None)  # type: ignore[arg-type]
-    cpu = time.process_time()
-    try:
-        with new_runner() as runner:
-            result: Result = runner.run(_crawl(crawler, view))
-    finally:
-        log.take_down(handler)
-    console.print(told(crawler, result, time.process_time() - cpu), markup=False, highlight=False, soft_wrap=True)
-    return result
-
-
-async def _crawl(crawler: Crawler, view: AbstractAsyncContextManager[Any]) -> Result:
-    with Interrupts(crawler, crawler.settings.DRAIN_SECONDS):
-        async with view:
-            return await crawler.crawl()
-
-
-def told(crawler: Crawler, result: Result, cpu: float) -> str:
-    """The summary of a crawl."""
-    bottleneck = Bottleneck.of(result.stages, result.elapsed, cpu, crawler.settings.CONCURRENT_REQUESTS)
-    return summary(
-        crawler.spider.name,
-        result.reason,
-        result.stats,
-        result.elapsed,
-        bottleneck,
-        crawler.scheduler.slowest(),
-        crawler.scheduler.counts.pending,
-    )
+    except OctopusError:
+        raise
+    except Exception as error:
+        raise ProjectError(f"{spider.__name__} cannot be made: {explained(error)}") from error

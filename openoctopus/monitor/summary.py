@@ -2,116 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from openoctopus.engine import Stages
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from openoctopus.log import safe
+from openoctopus.monitor.bottleneck import Bottleneck
+from openoctopus.monitor.errors import counted, error_groups, statuses
 from openoctopus.scheduler.base import HostLoad
 from openoctopus.stats import Stats
 
-#: From this share of one core on, the processor is what a crawl waits for.
-BUSY = 0.85
 #: Groups of errors and hosts that are listed.
 LISTED = 8
 
-Limit = Literal["reading", "engine", "network", "politeness", "pipelines", "links"]
-
 
 @dataclass(frozen=True, slots=True)
-class Bottleneck:
-    """What the crawl waited for most."""
+class Report:
+    """What a summary is made of."""
 
-    limit: Limit
-    sentence: str
-
-    @classmethod
-    def of(cls, stages: Stages, elapsed: float, cpu: float, slots: int) -> Bottleneck:
-        """Judge by where the slots spent their time and how busy the processor was (``cpu``: seconds of it used)."""
-        reading = max(stages.reading - stages.storing, 0.0)
-        busy = cpu / elapsed if elapsed else 0.0
-        if busy > BUSY:
-            share = reading / elapsed
-            if share > 0.4:
-                return cls(
-                    "reading",
-                    f"The processor was the limit ({busy:.0%} of a core); {share:.0%} of the time went into reading pages.",
-                )
-            return cls(
-                "engine", f"The processor was the limit ({busy:.0%} of a core); reading pages took {share:.0%} of the time."
-            )
-        waits: dict[Limit, float] = {
-            "network": stages.fetching,
-            "politeness": stages.polite,
-            "pipelines": stages.storing,
-            "links": stages.starved,
-            "reading": reading,
-        }
-        limit = max(waits, key=lambda name: waits[name])
-        share = waits[limit] / max(sum(waits.values()), 1e-9)
-        return cls(limit, f"{_ADVICE[limit]} ({share:.0%} of the time of {slots} slots).")
+    name: str
+    #: Why the crawl ended.
+    reason: str
+    stats: Stats
+    #: Seconds.
+    elapsed: float
+    bottleneck: Bottleneck
+    slowest: Sequence[HostLoad]
+    #: Requests that still wait.
+    left: int
 
 
-_ADVICE: dict[Limit, str] = {
-    "network": "The crawl waited mostly for servers to answer: a higher CONCURRENT_REQUESTS may help",
-    "politeness": "The crawl waited mostly for its turn at the hosts: more hosts, a smaller DOWNLOAD_DELAY or more per host would help",
-    "pipelines": "The crawl waited mostly for its pipelines: a BatchPipeline or a faster store would help",
-    "links": "The crawl waited mostly for new links: there was not more to fetch at a time",
-    "reading": "The crawl waited mostly for callbacks that wait for something",
-}
-
-
-def summary(
-    name: str, reason: str, stats: Stats, elapsed: float, bottleneck: Bottleneck, slowest: list[HostLoad], left: int
-) -> str:
+def summary(report: Report) -> str:
     """The lines that stand at the end of a crawl."""
-    return "\n".join(_lines(name, reason, stats, elapsed, bottleneck, slowest, left))
+    return "\n".join([_title(report), *(f"  {label:9}  {text}" for label, text in facts(report))])
 
 
-def _lines(
-    name: str, reason: str, stats: Stats, elapsed: float, bottleneck: Bottleneck, slowest: list[HostLoad], left: int
-) -> Iterator[str]:
-    pages, items = stats.get("response_received_count"), stats.get("item_scraped_count")
-    minutes = max(elapsed, 1e-6) / 60
-    yield f"{safe(name)}: {reason} after {_duration(elapsed)}"
-    yield f"  pages     {pages:,} ({pages / minutes:,.0f}/min), {stats.get('downloader/response_bytes') / 1e6:,.1f} MB"
-    dropped, failed = stats.get("item_dropped_count"), stats.get("item_failed_count")
-    more = "".join(f", {count:,} {word}" for count, word in ((dropped, "dropped"), (failed, "failed")) if count)
-    yield f"  items     {items:,} ({items / minutes:,.0f}/min){more}"
-    statuses = stats.group("downloader/response_status_count")
-    if statuses:
-        yield "  statuses  " + ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
-    yield (
-        f"  requests  {stats.get('scheduler/enqueued'):,} queued, {stats.get('dupefilter/filtered'):,} duplicates left out, "
-        f"{stats.get('retry/count'):,} retries, {stats.get('request_failed_count'):,} failed"
-        + (f", {left:,} left" if left else "")
+def show(report: Report, console: Console) -> None:
+    """Print the summary: laid out for a terminal, else one line for each fact, however long."""
+    if not console.is_terminal:
+        print(summary(report), file=console.file, flush=True)
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in facts(report):
+        table.add_row(f"  {label}", Text(text, "red" if label in _TROUBLE else ""))
+    console.print(Text(_title(report), f"bold {_color(report)}"), table, sep="\n")
+
+
+_TROUBLE = ("errors", "start")
+
+
+def _color(report: Report) -> str:
+    if report.stats.get("error_count") or report.stats.get("start_error"):
+        return "red"
+    return "green" if report.reason == "finished" else "yellow"
+
+
+def _title(report: Report) -> str:
+    return f"{safe(report.name)}: {safe(report.reason)} after {_duration(report.elapsed)}"
+
+
+def facts(report: Report) -> Iterator[tuple[str, str]]:
+    """What is worth telling, each fact with its label; the label is empty where the one before goes on."""
+    stats, minutes = report.stats, max(report.elapsed, 1e-6) / 60
+    pages, items, size = (
+        stats.get(name) for name in ("response_received_count", "item_scraped_count", "downloader/response_bytes")
     )
+    yield "pages", f"{pages:,} ({pages / minutes:,.0f}/min), {size / 1e6:,.1f} MB"
+    yield "items", f"{items:,} ({items / minutes:,.0f}/min){''.join(_lost_items(stats))}"
+    if answers := statuses(stats):
+        yield "statuses", ", ".join(f"{count:,} × {status}" for status, count in answers.items())
+    yield "requests", ", ".join(_requests(report))
+    if retries := stats.group("retry/reason_count"):
+        yield "retries", f"{stats.get('retry/count'):,}: {counted(retries)}"
+    if dropped := stats.group("request_dropped_reasons_count"):
+        yield "left out", f"{stats.get('request_dropped_count'):,}: {counted(dropped)}"
     yield from _errors(stats)
-    hosts = [load for load in slowest if load.latency]
+    hosts = [load for load in report.slowest if load.latency]
     if hosts:
-        yield "  slowest   " + ", ".join(f"{safe(load.host)} {load.latency * 1000:,.0f} ms" for load in hosts[:LISTED])
-    yield f"  {bottleneck.sentence}"
+        yield "slowest", ", ".join(f"{safe(load.host)} {load.latency * 1000:,.0f} ms" for load in hosts[:LISTED])
+    if pages:
+        yield "limit", report.bottleneck.sentence
 
 
-def _errors(stats: Stats) -> Iterator[str]:
-    """Errors grouped, each with an example, the most frequent first."""
-    groups = sorted(stats.examples, key=lambda name: -stats.get(name))
+def _lost_items(stats: Stats) -> Iterator[str]:
+    if dropped := stats.get("item_dropped_count"):
+        yield f", {dropped:,} dropped: {counted(stats.group('item_dropped_reasons_count'), most=3)}"
+    if failed := stats.get("item_failed_count"):
+        yield f", {failed:,} failed"
+
+
+def _requests(report: Report) -> Iterator[str]:
+    stats = report.stats
+    queued = stats.get("scheduler/enqueued")
+    yield f"{queued:,} queued" if queued or stats.get("start_error") else "none: the spider asked for nothing"
+    for count, words in (
+        (stats.get("dupefilter/filtered"), "duplicates left out"),
+        (stats.get("request_failed_count"), "failed"),
+        (report.left, "left"),
+    ):
+        if count:
+            yield f"{count:,} {words}"
+
+
+def _errors(stats: Stats) -> Iterator[tuple[str, str]]:
+    """Errors grouped, each with an example."""
+    if error := stats.get("start_error"):
+        yield "start", f"start() raised {safe(error)}"
+    groups = error_groups(stats)
     for number, group in enumerate(groups[:LISTED]):
-        title = "errors" if not number else ""
-        label = _GROUPS.get(group.partition("/")[0], "")
-        yield f"  {title:9} {stats.get(group):,} x {label}{group.rpartition('/')[2]}, such as {safe(stats.examples[group])[:120]}"
+        yield "" if number else "errors", str(group)
     if len(groups) > LISTED:
-        yield f"            and {len(groups) - LISTED} more kinds"
-
-
-#: What a group of errors is called, by the first part of its stat.
-_GROUPS = {
-    "downloader": "download: ",
-    "httperror": "status ",
-    "request_failed_reasons_count": "failed: ",
-    "spider_exceptions": "callback: ",
-}
+        yield "", f"and {len(groups) - LISTED:,} more kinds"
+    closing = sum(stats.get(name) for name in ("close_errors", "pipeline/close_errors", "extension/errors"))
+    if closing:
+        yield "", f"{closing:,} × while closing, or in an extension; see the log"
 
 
 def _duration(seconds: float) -> str:

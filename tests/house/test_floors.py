@@ -24,6 +24,7 @@ FLOORS = [
     {"crawler"},
     {"testing"},
     {"cli"},
+    {"__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 FILES = sorted(path for path in ROOT.rglob("*.py") if "template" not in path.parts)

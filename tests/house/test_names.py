@@ -88,7 +88,7 @@ def test_each_room_has_a_page() -> None:
     }
     pages = {path.stem for path in (PROJECT / "docs").glob("*.md")}
     elsewhere = {
-        "__init__": "", "cli": "commands", "http": "requests", "log": "logging", "plugins": "settings", "interrupts": "commands",
+        "__init__": "", "__main__": "commands", "cli": "commands", "http": "requests", "log": "logging", "plugins": "settings", "interrupts": "commands",
         "downloadermiddlewares": "middlewares", "spidermiddlewares": "middlewares", "engine": "architecture", "selector": "selectors",
         "spider": "spiders", "crawler": "architecture", "project": "commands", "monitor": "progress",
     }  # fmt: skip

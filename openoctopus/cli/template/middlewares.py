@@ -1,13 +1,13 @@
-"""What stands around the requests of PROJECT_NAME."""
+"""What stands around the requests of PROJECT_NAME. Switched on in settings.py, under DOWNLOADER_MIDDLEWARES."""
 
 from openoctopus.downloadermiddlewares import DownloaderMiddleware
 
 
 class ProxyMiddleware(DownloaderMiddleware):
-    """Sends every request through the proxy of a pool. Its keyword is filled from the settings: PROXY_POOL_URL."""
+    """Sends every request through a proxy. Its keyword is filled from its entry in the settings, or from PROXY_URL."""
 
-    def __init__(self, proxy_pool_url: str) -> None:
-        self.proxy_pool_url = proxy_pool_url
+    def __init__(self, proxy_url: str):
+        self.proxy_url = proxy_url
 
     async def process_request(self, request, spider):
-        request.meta.setdefault("proxy", self.proxy_pool_url)
+        request.meta.setdefault("proxy", self.proxy_url)

@@ -1,0 +1,103 @@
+"""Crawls with the log, the progress and the summary that a person expects."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from openoctopus import log
+from openoctopus.crawler import Crawler, Result, new_runner
+from openoctopus.exceptions import OctopusError
+from openoctopus.interrupts import Interrupts
+from openoctopus.monitor import Board, Bottleneck, LiveProgress, PlainProgress, Report, show, summary
+
+logger = logging.getLogger(__name__)
+
+
+def watch(crawler: Crawler, progress: bool | None = None) -> Result:
+    """Crawl, and tell a person on standard error how it goes and what came of it.
+
+    Live progress is shown where ``progress`` asks for it, and by default on a terminal. Raises ``OctopusError`` if the
+    crawl cannot begin because of how it was asked for, ``typer.Exit`` if it cannot for another reason.
+    """
+    console = Console(file=sys.stderr, force_terminal=progress or None)
+    settings, name = crawler.settings, crawler.spider.name
+    board = Board(crawler.stats, crawler.scheduler, lambda: crawler.engine.reason)
+    live = LiveProgress(name, board, console) if _is_live(crawler, console, progress) else None
+    with log.writing(settings, live.log if live else None):
+        cpu = time.thread_time()
+        result = _run(crawler, live or PlainProgress(board, settings.LOGSTATS_INTERVAL))
+        bottleneck = Bottleneck.of(result.stages, result.elapsed, time.thread_time() - cpu, settings)
+        _tell(
+            Report(
+                name,
+                result.reason,
+                result.stats,
+                result.elapsed,
+                bottleneck,
+                crawler.scheduler.slowest(),
+                crawler.scheduler.counts.pending,
+            ),
+            crawler,
+            console,
+        )
+    return result
+
+
+def _is_live(crawler: Crawler, console: Console, progress: bool | None) -> bool:
+    """Whether a view can live at the end of the terminal: not where items are written through it."""
+    if progress is not None:
+        return progress
+    items_too = sys.stdout.isatty() and any(str(pipeline) == "output -" for pipeline in crawler.pipelines)
+    return console.is_terminal and not console.is_dumb_terminal and not items_too
+
+
+def _run(crawler: Crawler, view: AbstractAsyncContextManager[Any]) -> Result:
+    try:
+        with new_runner() as runner:
+            return runner.run(_crawl(crawler, view))
+    except OctopusError:
+        raise
+    except Exception as error:
+        logger.error("%s failed", crawler.spider.name, exc_info=(type(error), error, _from_project(error.__traceback__)))
+        raise typer.Exit(1) from error
+
+
+async def _crawl(crawler: Crawler, view: AbstractAsyncContextManager[Any]) -> Result:
+    with Interrupts(crawler, crawler.settings.DRAIN_SECONDS):
+        async with view:
+            return await crawler.crawl()
+
+
+def _from_project(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without the frames before the project's own, if it comes to those."""
+    own = trace
+    while own and own.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _LEAD_IN:
+        own = own.tb_next
+    return own if own and "site-packages" not in own.tb_frame.f_code.co_filename else trace
+
+
+_LEAD_IN = ("openoctopus", "asyncio", "contextlib", "uvloop")
+
+
+def _tell(report: Report, crawler: Crawler, console: Console) -> None:
+    """The summary: for people on standard error; in the log too, where that is a file or for machines."""
+    settings = crawler.settings
+    if settings.LOG_JSON:
+        logger.info("summary", extra={"reason": report.reason, "stats": report.stats.snapshot()})
+    elif settings.LOG_FILE:
+        for line in summary(report).splitlines():
+            logger.info("%s", line)
+    if settings.LOG_FILE or not settings.LOG_JSON or console.is_terminal:
+        try:
+            show(report, console)
+        except OSError:  # nobody is there to read it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
