@@ -11,10 +11,12 @@ from urllib.parse import unquote, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from multidict import CIMultiDictProxy
 from yarl import URL
 
 from openoctopus.downloaders.address import Addresses, Lookup
-from openoctopus.downloaders.wire import Answer, Order, WireDownloader, basic
+from openoctopus.downloaders.answer import Answer, LateHeaders
+from openoctopus.downloaders.wire import CONNECTING, Order, WireDownloader, basic
 from openoctopus.exceptions import (
     BadResponse,
     CertificateInvalid,
@@ -26,8 +28,6 @@ from openoctopus.exceptions import (
     ProxyFailed,
     SettingsError,
 )
-from openoctopus.http import Headers
-from openoctopus.http.url import without_credentials
 from openoctopus.plugins import require
 
 #: Header fields that we take: browsers allow 256 KiB in all.
@@ -37,6 +37,8 @@ _MAX_HEAD_BYTES = 1 << 20
 _KEPT_PROXIES = 128
 #: What aiohttp would add by itself.
 _NOT_ADDED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+#: The fields of an answer as bytes in their order, and by name.
+_Fields = tuple[tuple[tuple[bytes, bytes], ...], CIMultiDictProxy[str]]
 
 
 class _Response(aiohttp.ClientResponse):
@@ -45,7 +47,7 @@ class _Response(aiohttp.ClientResponse):
     peer = ""
 
     async def start(self, connection: Any) -> aiohttp.ClientResponse:
-        self.peer = connection.transport.get_extra_info("peername")[0]
+        self.peer = (connection.transport.get_extra_info("peername") or ("",))[0]
         return await super().start(connection)
 
 
@@ -90,16 +92,23 @@ class _NameServers:
         await self._resolver.close()
 
 
-class _AiohttpAnswer(Answer):
-    __slots__ = ("_response",)
+class _AiohttpHeaders(LateHeaders):
+    __slots__ = ()
 
+    def all_of(self, fields: _Fields) -> list[tuple[str, str]]:
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields[0]]
+
+    def values_of(self, fields: _Fields, name: str) -> list[str]:
+        values = fields[1].getall(name, ())
+        return [value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("latin-1") for value in values]
+
+
+class _AiohttpAnswer(Answer):
     def __init__(self, response: Any) -> None:
-        super().__init__()
         self._response = response
         self.status = response.status
-        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.raw_headers]
-        self.headers = Headers.received(pairs)
         fields = response.headers
+        self.headers = _AiohttpHeaders((response.raw_headers, fields))
         self.coding = ", ".join(fields.getall("Content-Encoding", ()))
         length = None if "Transfer-Encoding" in fields else fields.get("Content-Length")
         self.length = int(length) if length is not None and length.isdecimal() else None
@@ -130,13 +139,13 @@ class AiohttpDownloader(WireDownloader):
     async def open(self) -> None:
         await super().open()
         settings = self.settings
-        if settings.IMPERSONATE:
-            raise SettingsError("IMPERSONATE needs DOWNLOADER = 'http': aiohttp cannot speak as a browser does")
-        self._contexts = {True: _context(settings.TLS_CA_FILE), False: _trusting_context()}
+        self._contexts = {True: _context(settings.TLS_CA_FILE)}
+        if settings.VERIFY_TLS_EXCEPT or not settings.VERIFY_TLS:
+            self._contexts[False] = _trusting_context()
         resolver = _Resolver(self.addresses, settings.CONNECT_TIMEOUT)
         self._direct = _session(aiohttp.TCPConnector(limit=0, resolver=resolver, use_dns_cache=False))
         # A proxy may have an inner address: its user named it.
-        self._by_proxy = _session(aiohttp.TCPConnector(limit=0))
+        self._by_proxy = _session(aiohttp.TCPConnector(limit=0, resolver=aiohttp.ThreadedResolver()))
         self._by_socks: dict[str, aiohttp.ClientSession] = {}
         self._socks_errors: tuple[type[Exception], ...] = ()
 
@@ -185,28 +194,22 @@ class AiohttpDownloader(WireDownloader):
             await self._by_socks.pop(next(iter(self._by_socks))).close()
         return session
 
-    def explain(self, error: Exception, order: Order, *, in_body: bool) -> OctopusError:
+    def explain(self, error: Exception, order: Order, *, in_body: bool) -> tuple[type[OctopusError], str]:
         told = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error) or type(error).__name__
         told = " ".join(told.split())[:200]
         if isinstance(error, aiohttp.InvalidURL):
-            return InvalidRequest(f"{order.request} cannot be sent: {told}")
+            return InvalidRequest, told
         if isinstance(error, ssl.CertificateError | aiohttp.ClientConnectorCertificateError):
-            return CertificateInvalid("the TLS certificate cannot be verified")
+            return CertificateInvalid, ""
         if isinstance(error, (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError, *self._socks_errors)):
-            return ProxyFailed(f"no connection through {without_credentials(order.proxy)} ({told})")
+            return ProxyFailed, told
         if isinstance(error, TimeoutError):
-            connecting = isinstance(error, aiohttp.ConnectionTimeoutError)
-            limit = self.settings.CONNECT_TIMEOUT if connecting else order.seconds
-            return DownloadTimeout(f"no {'connection' if connecting else 'whole answer'} within {limit:g} s")
-        if isinstance(error, aiohttp.ClientResponseError):
-            return BadResponse(f"the answer is not HTTP that can be read ({told})")
-        if in_body and "Invalid" in told:
-            return BadResponse(f"the body is not HTTP that can be read ({told})")
+            return DownloadTimeout, CONNECTING if isinstance(error, aiohttp.ConnectionTimeoutError) else ""
+        if isinstance(error, aiohttp.ClientResponseError) or (in_body and "Invalid" in told):
+            return BadResponse, told
         if in_body:
-            return IncompleteResponse(f"the body ended early ({told})")
-        if order.proxy:
-            return ProxyFailed(f"{without_credentials(order.proxy)} closed the connection ({told})")
-        return ConnectionFailed(f"no connection, or it broke before an answer ({told})")
+            return IncompleteResponse, told
+        return ProxyFailed if order.proxy else ConnectionFailed, told
 
 
 def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
 from openoctopus.exceptions import InvalidRequest, SettingsError
@@ -98,9 +98,14 @@ class Downloaders(Plugin):
         self._given = {"settings": settings, **(given or {})}
         self._opened: dict[str, Downloader] = {}
         self._opening = asyncio.Lock()
+        self._closing = AsyncExitStack()
 
     async def open(self) -> None:
         await self._open("")
+
+    async def close(self) -> None:
+        self._opened.clear()
+        await self._closing.aclose()
 
     def fetch(self, request: Request) -> Awaitable[Response]:
         """Have the page by the downloader that the request names, else by the default one.
@@ -119,11 +124,6 @@ class Downloaders(Plugin):
         async with downloader.stream(request) as page:
             yield page
 
-    async def close(self) -> None:
-        opened, self._opened = set(self._opened.values()), {}
-        for downloader in opened:
-            await downloader.close()
-
     async def _fetch(self, request: Request) -> Response:
         downloader = await self._choose(request)
         return await downloader.fetch(request)
@@ -139,6 +139,8 @@ class Downloaders(Plugin):
             known = name or self._settings.DOWNLOADER
             if known == "http" and self._settings.DNS_SERVERS:
                 known = "aiohttp"
+            if known == "aiohttp" and not name and self._settings.IMPERSONATE:
+                raise SettingsError("IMPERSONATE needs wreq: DOWNLOADER = 'http', and no DNS_SERVERS")
             if known not in self._opened:
                 self._opened[known] = await self._begin(known)
             self._opened[name] = self._opened[known]
@@ -153,8 +155,7 @@ class Downloaders(Plugin):
             logger.warning("wreq cannot be imported here (%s): aiohttp fetches instead", error)
             kind, keywords = load(_BUILT_IN["aiohttp"]), {}
         downloader: Downloader = build(kind, self._settings, keywords, **self._given)
-        await downloader.open()
-        return downloader
+        return await self._closing.enter_async_context(downloader)
 
     def _found(self, name: str) -> tuple[type[Any], dict[str, Any]]:
         """The class of a downloader and the keywords that DOWNLOADERS gives it."""

@@ -13,7 +13,8 @@ from typing import Any
 
 import wreq
 
-from openoctopus.downloaders.wire import Answer, Order, WireDownloader
+from openoctopus.downloaders.answer import Answer, LateHeaders
+from openoctopus.downloaders.wire import CONNECTING, Order, WireDownloader
 from openoctopus.exceptions import (
     BadResponse,
     CertificateInvalid,
@@ -26,8 +27,7 @@ from openoctopus.exceptions import (
     ProxyFailed,
     SettingsError,
 )
-from openoctopus.http import Headers, Request
-from openoctopus.http.url import without_credentials
+from openoctopus.http import Request
 
 _METHODS = {name: getattr(wreq.Method, name) for name in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"]}
 #: May be sent again when a kept connection turned out to be dead (RFC 9110, 9.2.2).
@@ -53,16 +53,22 @@ _ENGINE_ERRORS = (
 )  # fmt: skip
 
 
-class _WreqAnswer(Answer):
-    __slots__ = ("_response",)
+class _WreqHeaders(LateHeaders):
+    __slots__ = ()
 
+    def all_of(self, fields: wreq.HeaderMap) -> list[tuple[str, str]]:
+        return [(str(name, "latin-1"), str(value, "latin-1")) for name, value in fields]
+
+    def values_of(self, fields: wreq.HeaderMap, name: str) -> list[str]:
+        return [str(value, "latin-1") for value in fields.get_all(name)]
+
+
+class _WreqAnswer(Answer):
     def __init__(self, response: wreq.Response) -> None:
-        super().__init__()
         self._response = response
         self.status = response.status.as_int()
-        fields = response.headers
-        self.headers = Headers.received([(str(name, "latin-1"), str(value, "latin-1")) for name, value in fields])
-        self.coding = ", ".join(self.headers.getlist("content-encoding")) if "content-encoding" in fields else ""
+        self.headers = _WreqHeaders(response.headers)
+        self.coding = ", ".join(self.headers.getlist("content-encoding"))
         self.length = response.content_length
         self.ip_address = str(response.remote_addr).rpartition(":")[0].strip("[]")
         self.protocol = _PROTOCOLS.get(str(response.version), "")
@@ -111,42 +117,39 @@ class HttpDownloader(WireDownloader):
             client.close()
 
     async def send(self, order: Order) -> Answer:
-        request, route = order.request, order.route
-        started = monotonic()
+        request, route, until = order.request, order.route, monotonic() + order.seconds
+        options = self._options(order)
         try:
-            response = await self._ask(order, order.seconds)
+            response = await self._ask(order, options, until)
         except (wreq.RequestError, wreq.ConnectionResetError) as error:
-            left = order.seconds - (monotonic() - started)
-            if not route.answered or request.method not in _IDEMPOTENT or left <= 0 or "Parse(" in _cause(error):
+            options["timeout"] = _left(until)
+            if not route.answered or request.method not in _IDEMPOTENT or "Parse(" in _cause(error):
                 raise
             # The kept connection was dead (RFC 9112, 9.3.1): once more, and no attempt is spent.
-            response = await self._ask(order, left)
+            response = await self._ask(order, options, until)
         route.answered = True
         return _WreqAnswer(response)
 
-    async def _ask(self, order: Order, seconds: float) -> wreq.Response:
+    async def _ask(self, order: Order, options: dict[str, Any], until: float) -> wreq.Response:
         request, route = order.request, order.route
-        client, method, options = self._clients[route.verify], _METHODS[request.method], self._options(order, seconds)
+        client, method = self._clients[route.verify], _METHODS[request.method]
         if order.proxy or request._parsed.protocol == "https:":
             # Over TLS the certificate proves who answers, and a proxy finds the address by itself.
             return await client.request(method, order.url, **options)
-        last = len(route.addresses) - 1
-        for place, address in enumerate(route.addresses):
+        addresses = route.addresses
+        for place, address in enumerate(addresses[:-1], 1):
             try:
-                response = await client.request(method, _pinned(request, address), **options)
+                return await client.request(method, _pinned(request, address), **options)
             except wreq.ConnectionError:
-                if place == last:
-                    raise
-            else:
-                if place:
-                    route.addresses = (address, *(other for other in route.addresses if other != address))
-                return response
-        raise NameNotResolved(f"the name {request.host} has no address")
+                # The next requests begin with the next address.
+                route.addresses = addresses[place:] + addresses[:place]
+                options["timeout"] = _left(until)
+        return await client.request(method, _pinned(request, addresses[-1]), **options)
 
-    def _options(self, order: Order, seconds: float) -> dict[str, Any]:
+    def _options(self, order: Order) -> dict[str, Any]:
         """What the engine needs besides method and URL."""
         request, fields = order.request, order.headers
-        options: dict[str, Any] = {"timeout": _span(seconds)}
+        options: dict[str, Any] = {"timeout": _span(order.seconds)}
         if request.body:
             options["body"] = request.body
         elif request.method in _WITH_LENGTH:
@@ -189,28 +192,25 @@ class HttpDownloader(WireDownloader):
             **options,
         )
 
-    def explain(self, error: Exception, order: Order, *, in_body: bool) -> OctopusError:
+    def explain(self, error: Exception, order: Order, *, in_body: bool) -> tuple[type[OctopusError], str]:
         cause = _cause(error)
         told = _told(cause)
         if isinstance(error, wreq.BuilderError):
-            return InvalidRequest(f"{order.request} cannot be sent: {told}")
+            return InvalidRequest, told
         if isinstance(error, wreq.ProxyConnectionError):
-            return ProxyFailed(f"no connection through {without_credentials(order.proxy)} ({told})")
+            return ProxyFailed, told
         if "TimedOut" in cause:
-            connecting = isinstance(error, wreq.ConnectionError)
-            limit = self.settings.CONNECT_TIMEOUT if connecting else order.seconds
-            return DownloadTimeout(f"no {'connection' if connecting else 'whole answer'} within {limit:g} s")
+            return DownloadTimeout, CONNECTING if isinstance(error, wreq.ConnectionError) else ""
         if "CERTIFICATE_VERIFY_FAILED" in cause:
-            return CertificateInvalid("the TLS certificate cannot be verified")
+            return CertificateInvalid, ""
         if "dns error" in cause:
-            return NameNotResolved(f"the name has no address ({told})")
+            return NameNotResolved, told
         if "Parse(" in cause or (in_body and "kind: Invalid" in cause):
-            return BadResponse(f"the answer is not HTTP that can be read ({told})")
+            return BadResponse, told
         if in_body:
-            return IncompleteResponse(f"the body ended early ({told})")
-        if order.proxy and not order.proxy.startswith("socks") and order.request.parsed.protocol == "http:":
-            return ProxyFailed(f"{without_credentials(order.proxy)} closed the connection ({told})")
-        return ConnectionFailed(f"no connection, or it broke before an answer ({told})")
+            return IncompleteResponse, told
+        first_hop = not order.proxy.startswith("socks") and order.request.parsed.protocol == "http:"
+        return ProxyFailed if order.proxy and first_hop else ConnectionFailed, told
 
 
 def _pinned(request: Request, address: str) -> str:
@@ -231,6 +231,10 @@ def _repeating(fields: list[tuple[str, str]]) -> wreq.HeaderMap:
 @lru_cache(maxsize=256)
 def _span(seconds: float) -> timedelta:
     return timedelta(seconds=seconds)
+
+
+def _left(until: float) -> timedelta:
+    return timedelta(seconds=max(until - monotonic(), 0.001))
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
@@ -15,18 +15,24 @@ from urllib.parse import unquote, urlsplit
 import can_ada
 
 from openoctopus.downloaders.address import Addresses, Lookup, literal
+from openoctopus.downloaders.answer import Answer
 from openoctopus.downloaders.base import Downloader, Incoming
 from openoctopus.downloaders.decoding import ACCEPT_ENCODING, Unpacking
 from openoctopus.exceptions import (
+    BadResponse,
     BlockedAddress,
+    CertificateInvalid,
+    ConnectionFailed,
+    DownloadTimeout,
     FetchError,
     IncompleteResponse,
     InvalidRequest,
+    NameNotResolved,
     OctopusError,
     ProxyFailed,
     ResponseTooLarge,
 )
-from openoctopus.http import Headers, Request, Response
+from openoctopus.http import Request, Response
 from openoctopus.http.url import BAD_PORTS, port_of, without_credentials
 from openoctopus.settings import Settings
 
@@ -37,16 +43,27 @@ KEPT_ORIGINS = 10_000
 KEPT_SECONDS = 60.0
 #: Fields of a request that we alone decide: two lengths would be two requests to a server (request smuggling).
 _OURS = frozenset({"content-length", "transfer-encoding", "proxy-authorization", "proxy-connection"})
+_NO_BODY = frozenset({204, 304})
 _PROXY_SCHEMES = frozenset({"http", "https", "socks4", "socks4a", "socks5", "socks5h"})
+#: Told of a time-out while the connection was being made.
+CONNECTING = "connecting"
+_WORDS: dict[type[OctopusError], str] = {
+    BadResponse: "the answer is not HTTP that can be read",
+    CertificateInvalid: "the TLS certificate cannot be verified",
+    ConnectionFailed: "no connection, or it broke before an answer",
+    IncompleteResponse: "the body ended early",
+    InvalidRequest: "{url} cannot be asked for",
+    NameNotResolved: "the name has no address",
+    ProxyFailed: "the proxy {proxy} did not lead there",
+}
 
 
 class Route:
     """Where the requests to one origin go, as it was judged."""
 
-    __slots__ = ("addresses", "answered", "origin", "until", "verify")
+    __slots__ = ("addresses", "answered", "until", "verify")
 
-    def __init__(self, origin: str, addresses: tuple[str, ...], *, verify: bool) -> None:
-        self.origin = origin
+    def __init__(self, addresses: tuple[str, ...], *, verify: bool) -> None:
         #: The addresses that may be connected to; none where a proxy resolves the name.
         self.addresses = addresses
         self.verify = verify
@@ -74,38 +91,6 @@ class Order(NamedTuple):
     fail_on_dataloss: bool
 
 
-class Answer(ABC):
-    """The head of an answer, and its body as it comes from the wire, still packed."""
-
-    __slots__ = ("coding", "done", "headers", "ip_address", "length", "protocol", "status", "truncated")
-
-    status: int
-    headers: Headers
-    #: Content-Encoding, empty if there is none.
-    coding: str
-    #: The announced size of the body in bytes, ``None`` if it is not known.
-    length: int | None
-    ip_address: str
-    protocol: str
-
-    def __init__(self) -> None:
-        #: The body has been read to its end.
-        self.done = False
-        self.truncated = False
-
-    @abstractmethod
-    async def read(self) -> bytes:
-        """The whole body."""
-
-    @abstractmethod
-    def chunks(self) -> AsyncIterator[bytes]:
-        """The body in pieces."""
-
-    @abstractmethod
-    async def abandon(self) -> None:
-        """Give up the rest of the body and its connection."""
-
-
 class WireDownloader(Downloader):
     """Base of the downloaders that speak HTTP: a subclass writes ``send`` and ``explain``."""
 
@@ -124,8 +109,8 @@ class WireDownloader(Downloader):
         """Ask, and return when the head of the answer is there. Its body is limited to ``order.seconds`` as well."""
 
     @abstractmethod
-    def explain(self, error: Exception, order: Order, *, in_body: bool) -> OctopusError:
-        """Our error for one of the engine's."""
+    def explain(self, error: Exception, order: Order, *, in_body: bool) -> tuple[type[OctopusError], str]:
+        """The class of our error for one of the engine's, and what is to be told beyond it."""
 
     def lookup(self) -> Lookup | None:
         """Who resolves names, if not the system."""
@@ -206,18 +191,17 @@ class WireDownloader(Downloader):
     def _fields(self, request: Request) -> tuple[list[tuple[str, str]], bool, str]:
         """The header fields to send, whether one comes more than once, and what is said to the proxy."""
         parsed = request._parsed
-        pairs = request._headers.raw if request._headers else []
+        pairs = request._headers.raw if request._headers is not None else []
         names = {name.lower() for name, _ in pairs}
         repeats, authorization = len(names) != len(pairs), ""
         if not names.isdisjoint(_OURS):
             authorization = request.headers.get("Proxy-Authorization", "")
             pairs = [pair for pair in pairs if pair[0].lower() not in _OURS]
+        first = [("Host", parsed.host)] if "host" not in names and parsed.protocol == "http:" else []
+        last = [("Accept-Encoding", self.accept_encoding)] if self.accept_encoding and "accept-encoding" not in names else []
         if (parsed.username or parsed.password) and "authorization" not in names:
-            pairs = [*pairs, ("Authorization", basic(parsed.username, parsed.password))]
-        if "host" not in names and parsed.protocol == "http:":
-            pairs = [("Host", parsed.host), *pairs]
-        if self.accept_encoding and "accept-encoding" not in names:
-            pairs = [*pairs, ("Accept-Encoding", self.accept_encoding)]
+            last.append(("Authorization", basic(parsed.username, parsed.password)))
+        pairs = [*first, *pairs, *last]
         if not "".join([value for _, value in pairs]).isascii():
             pairs = [(name, _as_engines_take_it(value)) for name, value in pairs]
         return pairs, repeats, authorization
@@ -229,7 +213,7 @@ class WireDownloader(Downloader):
         """
         parsed, key = request.parsed, _key(request)
         if parsed.protocol not in ("http:", "https:"):
-            raise InvalidRequest(f"only http and https are fetched: {request}")
+            raise InvalidRequest(f"only http and https are fetched: {without_credentials(request.url)}")
         if port_of(parsed) in BAD_PORTS:
             raise BlockedAddress(f"port {port_of(parsed)} is one that browsers refuse")
         host = request.host
@@ -244,7 +228,7 @@ class WireDownloader(Downloader):
         before = self._routes.pop(key, None)
         if len(self._routes) >= KEPT_ORIGINS:
             del self._routes[next(iter(self._routes))]
-        route = self._routes[key] = Route(parsed.origin, addresses, verify=verify)
+        route = self._routes[key] = Route(addresses, verify=verify)
         route.answered = before is not None and before.answered
         return route
 
@@ -253,19 +237,35 @@ class WireDownloader(Downloader):
         try:
             answer = await self.send(order)
         except self.engine_errors as error:
-            raise self.explain(error, order, in_body=False) from error
+            raise self._explained(error, order, in_body=False) from error
         if order.proxy:
             answer.ip_address = ""
             if answer.status == 407:
                 await answer.abandon()
                 raise ProxyFailed(f"the proxy {without_credentials(order.proxy)} asks for credentials")
-        elif answer.ip_address not in order.route.addresses:
+        elif answer.ip_address and answer.ip_address not in order.route.addresses:
             try:
                 self.addresses.judge(order.request.host, (answer.ip_address,))
             except BlockedAddress:
                 await answer.abandon()
                 raise
+        if answer.status in _NO_BODY or order.request.method == "HEAD":
+            # What such a head says of a body is about another answer (RFC 9110, 9.3.2).
+            answer.length, answer.coding = 0, ""
         return answer
+
+    def _explained(self, error: Exception, order: Order, *, in_body: bool) -> OctopusError:
+        kind, told = self.explain(error, order, in_body=in_body)
+        if kind is DownloadTimeout:
+            return DownloadTimeout(self._time_is_up(order, connecting=told == CONNECTING))
+        words = _WORDS[kind].format(url=without_credentials(order.url), proxy=without_credentials(order.proxy))
+        return kind(f"{words} ({told})" if told else words)
+
+    def _time_is_up(self, order: Order, *, connecting: bool) -> str:
+        if connecting:
+            return f"no connection within {self.settings.CONNECT_TIMEOUT:g} s"
+        silence = f", or nothing for {self.settings.READ_TIMEOUT:g} s" if self.settings.READ_TIMEOUT else ""
+        return f"no whole answer within {order.seconds:g} s{silence}"
 
     async def _body(self, answer: Answer, order: Order) -> bytes:
         """The whole body, unpacked."""
@@ -274,11 +274,11 @@ class WireDownloader(Downloader):
             try:
                 return await answer.read()
             except self.engine_errors as error:
-                raise self.explain(error, order, in_body=True) from error
+                raise self._explained(error, order, in_body=True) from error
         return b"".join([piece async for piece in self._pieces(answer, order)])
 
     def _check_announced(self, answer: Answer, order: Order) -> None:
-        if order.max_size and answer.length and answer.length > order.max_size and order.request.method != "HEAD":
+        if order.max_size and answer.length and answer.length > order.max_size:
             raise ResponseTooLarge(f"a body of {answer.length} bytes is announced, {order.max_size} are allowed")
 
     async def _pieces(self, answer: Answer, order: Order) -> AsyncGenerator[bytes, None]:
@@ -312,7 +312,7 @@ class WireDownloader(Downloader):
                     raise ResponseTooLarge(f"the body has more than {order.max_size} bytes")
                 yield chunk
         except self.engine_errors as error:
-            raise self.explain(error, order, in_body=True) from error
+            raise self._explained(error, order, in_body=True) from error
 
 
 def _as_engines_take_it(value: str) -> str:

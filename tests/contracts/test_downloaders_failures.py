@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from openoctopus.exceptions import (
     BadResponse,
     ConnectionFailed,
     DownloadTimeout,
+    FetchError,
     IncompleteResponse,
     InvalidRequest,
     NameNotResolved,
@@ -114,7 +117,7 @@ async def test_one_request_can_have_a_limit_of_its_own(engine):
 
 async def test_silence_can_have_a_limit(engine):
     async with RawServer(never) as server:
-        with pytest.raises(DownloadTimeout):
+        with pytest.raises(DownloadTimeout, match=r"nothing for 0\.2 s"):
             await fetch(engine, server.url(), {"READ_TIMEOUT": 0.2})
 
 
@@ -143,6 +146,25 @@ async def test_an_answer_that_is_not_http(engine, answer):
     async with RawServer(answer) as server:
         with pytest.raises(BadResponse):
             await fetch(engine, server.url())
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_whatever_comes_is_a_page_or_an_error_of_ours(engine, seed):
+    chance = random.Random(seed)
+    well_formed = reply(b"fine" * 50), reply(gzip.compress(b"fine"), "Content-Encoding: gzip")
+    answer = bytearray(chance.choice((*NO_HTTP.values(), *well_formed)))
+    for _ in range(chance.choice((1, 2, 8))):
+        place = chance.randrange(len(answer))
+        answer[place : place + chance.randrange(9)] = chance.choice(
+            (b"", b"\r\n", b"\0", b":", b"0\r\n\r\n", chance.randbytes(5))
+        )
+
+    async with RawServer(bytes(answer)) as server:
+        page = asyncio.ensure_future(fetch(engine, server.url(), {"DOWNLOAD_TIMEOUT": 5}))
+        await asyncio.wait([page])
+
+    error = page.exception()
+    assert error is None or (isinstance(error, FetchError) and server.url() in str(error))
 
 
 async def test_an_error_does_not_tell_the_credentials_of_its_url(engine, closed_port):
@@ -284,8 +306,17 @@ async def test_wreq_says_which_browsers_it_knows():
         await fetch("http", "http://127.0.0.1/", {"IMPERSONATE": "netscape"})
 
 
+async def test_a_browser_and_aiohttp_can_be_used_side_by_side():
+    async with RawServer(reply(b"fine"), keep=True) as server, opened("http", IMPERSONATE="chrome") as downloaders:
+        for name in ("", "aiohttp"):
+            await downloaders.fetch(Request(server.url(), downloader=name))
+        await downloaders.fetch(Request(server.url(), method="PROPFIND"))
+
+    assert ["Chrome" in (asked.header("User-Agent") or "") for asked in server.asked] == [True, False, False]
+
+
 async def test_aiohttp_does_not_pretend_to_be_a_browser():
-    with pytest.raises(SettingsError, match="DOWNLOADER = 'http'"):
+    with pytest.raises(SettingsError, match="IMPERSONATE needs wreq"):
         await fetch("aiohttp", "http://127.0.0.1/", {"IMPERSONATE": "chrome"})
 
 
