@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from logging.handlers import RotatingFileHandler, WatchedFileHandler
-from typing import Any, TextIO
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from openoctopus.exceptions import SettingsError
@@ -38,6 +38,16 @@ _COLORS = {"DEBUG": "\x1b[2m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRIT
 
 #: Takes the secrets of one crawl out of a text.
 Hide = Callable[[str], str]
+
+
+class Terminal(Protocol):
+    """Standard error, or what stands for it."""
+
+    def write(self, text: str, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool: ...
 
 
 def safe(text: str, hide: Hide = str) -> str:
@@ -173,6 +183,12 @@ class _LogFile(logging.FileHandler):
             self._has_told = True
             print(f"octopus: the log cannot be written to {self.baseFilename}: {error.strerror}", file=sys.stderr)
 
+    def close(self) -> None:
+        try:
+            super().close()
+        except OSError:  # what the disk had no room for is lost, and was told
+            pass
+
 
 class _WatchedLogFile(_LogFile, WatchedFileHandler):
     """Opened anew when another program moved it away."""
@@ -183,7 +199,7 @@ class _RotatingLogFile(_LogFile, RotatingFileHandler):
 
 
 @contextmanager
-def writing(settings: Settings, terminal: TextIO | None = None) -> Iterator[None]:
+def writing(settings: Settings, terminal: Terminal | None = None) -> Iterator[None]:
     """Write the log of this process as the settings say for as long as the block lasts.
 
     ``terminal`` stands for standard error. Raises ``SettingsError`` for a file that cannot be written and a format that
@@ -206,7 +222,7 @@ def writing(settings: Settings, terminal: TextIO | None = None) -> Iterator[None
         handler.close()
 
 
-def _handler(settings: Settings, terminal: TextIO) -> logging.Handler:
+def _handler(settings: Settings, terminal: Terminal) -> logging.Handler:
     handler = _file(settings) if settings.LOG_FILE else logging.StreamHandler(terminal)
     handler.setFormatter(_formatter(settings, colored=not settings.LOG_FILE and is_colored(terminal)))
     return handler
@@ -236,7 +252,7 @@ def _file(settings: Settings) -> logging.Handler:
         raise SettingsError(f"cannot write the log to {path}: {error.strerror}") from error
 
 
-def is_colored(stream: TextIO) -> bool:
+def is_colored(stream: Terminal) -> bool:
     """Whether colours are welcome there: on a terminal, unless ``NO_COLOR`` is set (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-import pkgutil
 import sys
 import tomllib
 import traceback
@@ -82,15 +81,20 @@ class Project:
                     continue
                 raise ProjectError(f"SPIDER_MODULES names {package!r}, and there is no such package") from error
             yield root
-            for info in pkgutil.walk_packages(getattr(root, "__path__", ()), package + ".", onerror=_ignore):
+            for name in _modules_below(root, package):
                 try:
-                    yield _import(info.name)
+                    yield _import(name)
                 except ProjectError as error:
                     broken.append(error)
 
 
-def _ignore(name: str) -> None:
-    """A package that cannot be imported is told when its turn comes."""
+def _modules_below(root: ModuleType, package: str) -> Iterator[str]:
+    """The modules in a package and in the folders below it, whether they have an ``__init__.py`` or not."""
+    for place in map(Path, getattr(root, "__path__", ())):
+        for file in sorted(place.rglob("*.py")):
+            parts = file.relative_to(place).with_suffix("").parts
+            if parts[-1] not in ("__init__", "__main__") and all(part.isidentifier() for part in parts):
+                yield ".".join((package, *parts))
 
 
 def _unknown(name: str, spiders: dict[str, type[Spider]], project: Project) -> str:

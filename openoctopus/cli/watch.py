@@ -32,7 +32,7 @@ def watch(crawler: Crawler, progress: bool | None = None) -> Result:
     settings, name = crawler.settings, crawler.spider.name
     board = Board(crawler.stats, crawler.scheduler, lambda: crawler.engine.reason)
     live = LiveProgress(name, board, console) if _is_live(crawler, console, progress) else None
-    with log.writing(settings, live.log if live else None):
+    with log.writing(settings, live.log if live else sys.stderr):
         cpu = time.thread_time()
         result = _run(crawler, live or PlainProgress(board, settings.LOGSTATS_INTERVAL))
         bottleneck = Bottleneck.of(result.stages, result.elapsed, time.thread_time() - cpu, settings)

@@ -8,7 +8,6 @@ import inspect
 import logging
 from collections import deque
 from collections.abc import AsyncIterator
-from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -26,6 +25,8 @@ logger = logging.getLogger(__name__)
 START_AHEAD = 1000
 #: The longest time between two looks at the scheduler, in seconds.
 LONGEST_WAIT = 1.0
+#: When the next turn is further away, no host's delay is waited for but answers, in seconds: leases end no sooner.
+FAR = 20.0
 
 
 class Engine:
@@ -43,6 +44,7 @@ class Engine:
         #: Why the crawl ends; empty while it goes on.
         self.reason = ""
         self._start_hosts = start_hosts
+        self._max_pending = parts.settings.MAX_PENDING_BYTES
         self._starting = True
         self._ending = False
         self._carrying = 0
@@ -69,7 +71,7 @@ class Engine:
     async def run(self) -> str:
         """Crawl until nothing waits and nothing is under way, or until ``stop``. Returns the reason."""
         settings = self.parts.settings
-        watchdog = Watchdog(settings.CALLBACK_WARN_BLOCKING, lambda: self.carrier.reading or "something")
+        watchdog = Watchdog(settings.CALLBACK_WARN_BLOCKING, lambda: self.carrier.reading)
         async with asyncio.TaskGroup() as group:
             helpers = [group.create_task(work) for work in (self.settler.run(), self._limits.watch(), watchdog.run())]
             helpers.append(group.create_task(self._start(), name="start requests"))
@@ -153,7 +155,7 @@ class Engine:
                     self.wake()
                 return lease
             counts = self.scheduler.counts
-            is_full = counts.queued and self.scheduler.wait() == inf
+            is_full = counts.queued and self.scheduler.wait() > FAR
             await self._nothing_to_do()
             waited = perf_counter() - since
             if is_full:
@@ -165,7 +167,7 @@ class Engine:
         return None
 
     def _may_claim(self) -> bool:
-        return self.chain.ready and self.chain.pending_bytes < self.parts.settings.MAX_PENDING_BYTES
+        return self.chain.ready and self.chain.pending_bytes < self._max_pending
 
     async def _nothing_to_do(self) -> None:
         """Wait for news or for a host's turn; end the crawl if there can be none."""

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Self, TextIO, cast
+from typing import Self
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group, RenderableType
@@ -74,7 +74,7 @@ class LiveProgress:
         self._console = console
         self._screen = Screen(console)
         #: Where the log of this process goes meanwhile.
-        self.log = cast("TextIO", Above(self._screen))
+        self.log = Above(self._screen)
 
     async def __aenter__(self) -> Self:
         self._printed = contextlib.ExitStack()
@@ -89,6 +89,7 @@ class LiveProgress:
             await _ended(self._task)
         finally:
             self._printed.close()
+            self.log.end_line()
             self._screen.clear()
 
     async def _show(self) -> None:

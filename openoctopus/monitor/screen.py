@@ -40,13 +40,20 @@ class Screen:
 
     def draw(self, view: RenderableType) -> None:
         """Show this view from now on, with what was printed above it."""
-        with self.console.capture() as captured:
-            self.console.print(view)
+        lines = self._rendered(view)[: self.console.height - 1]
         with self._lock:
-            lines = captured.get().splitlines()[: self.console.height - 1]
             # Without blanks at its end a line takes no second row when the terminal becomes narrower.
             self._view = [_BLANK_END.sub("\x1b[0m", line) for line in lines]
             self._show()
+
+    def _rendered(self, view: RenderableType) -> list[str]:
+        try:
+            with self.console.capture() as captured:
+                self.console.print(view)
+        except OSError:  # rich writes nothing, but it does write
+            self._is_gone = True
+            return []
+        return captured.get().splitlines()
 
     def print(self, line: str) -> None:
         """Put a line above the view; at once, unless one has just been shown. May be called from any thread."""
@@ -107,6 +114,11 @@ class Above(io.TextIOBase):
         for line in lines:
             self._screen.print(line)
         return len(text)
+
+    def end_line(self) -> None:
+        """Show what was written without an end of line."""
+        if self._rest:
+            self.write("\n")
 
     def isatty(self) -> bool:
         return True
