@@ -40,7 +40,8 @@ class MetaRefreshMiddleware(DownloaderMiddleware):
         self.query = f"//meta[translate(@http-equiv, 'REFSH', 'refsh') = 'refresh']{ignored}/@content"
 
     def process_response(self, request: Request, response: Response, spider: Spider) -> Response | Request:
-        if b"refresh" not in response.body[:_SEARCHED].lower():
+        body = response.body
+        if body.find(b"efresh", 0, _SEARCHED) < 0 and body.find(b"EFRESH", 0, _SEARCHED) < 0:
             return response
         if not 200 <= response.status < 300 or request.method == "HEAD" or request.meta.get("dont_redirect"):
             return response

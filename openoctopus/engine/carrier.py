@@ -77,17 +77,22 @@ class Carrier:
         self.scheduler = parts.scheduler
         self.stages = Stages()
         self.reader = Reader(parts.spider, parts.settings.CALLBACK_TIMEOUT)
-        #: What is being read, for the watchdog to name.
-        self.reading = ""
+        self._reading: tuple[str, Request] | None = None
         self._stop = stop
         self._news = news
         self._allowed_statuses = {*parts.settings.HTTPERROR_ALLOWED_CODES, *parts.spider.handle_httpstatus_list}
+
+    @property
+    def reading(self) -> str:
+        """What was read last, for the watchdog to name."""
+        return "{} for {}".format(*self._reading) if self._reading else "something"
 
     async def carry(self, page: Page, lease: Lease) -> None:
         """Fetch a page, have it read, and close it with its outcome."""
         carried.set(page)
         outcome = await self._outcome(page, lease)
-        self.scheduler.fetched(lease)
+        if not lease.fetched:
+            self.scheduler.fetched(lease)
         if page.found:
             await self.add(page)
         if isinstance(outcome, Fail):
@@ -185,7 +190,7 @@ class Carrier:
     async def _call(self, page: Page, request: Request, name: str, argument: Any, response: Response) -> Outcome:
         """Have a method of the spider read; nothing that it raises ends the crawl."""
         since = perf_counter()
-        self.reading = f"{name} for {request.url}"
+        self._reading = name, request
         try:
             found = self.reader.method(name)(argument, **(request._cb_kwargs or {}))
             if is_asynchronous(found):

@@ -82,6 +82,8 @@ class Reader:
 
 def is_asynchronous(found: Any) -> bool:
     """Whether what a callback returned has to be awaited."""
+    if type(found) is GeneratorType:
+        return False
     return hasattr(found, "__aiter__") or inspect.isawaitable(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, Literal, Self
 
 import can_ada
@@ -13,6 +13,7 @@ from openoctopus.exceptions import InvalidRequest
 from openoctopus.http import url as urls
 from openoctopus.http.encoding import codec_of, decode, find_encoding
 from openoctopus.http.headers import Headers, HeaderValues
+from openoctopus.http.lazy import lazy
 from openoctopus.http.request import Callback, Request
 from openoctopus.selector import Selector, SelectorList, document
 
@@ -70,34 +71,30 @@ class Response:
     def cb_kwargs(self) -> dict[str, Any]:
         return self.request.cb_kwargs
 
-    @cached_property
+    @lazy
     def encoding(self) -> str:
         """The name of the Python codec that ``text`` is decoded with."""
         if self._encoding:
             return self._encoding
         return find_encoding(self.body, self.headers.get("Content-Type"))
 
-    @cached_property
+    @lazy
     def text(self) -> str:
         """The body decoded; bytes that are wrong in its encoding become U+FFFD."""
         return decode(self.body, self.encoding)
 
-    @cached_property
+    @lazy
     def kind(self) -> Kind:
         """What the body is, by its content type, else by its first bytes."""
-        content_type = str(self.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
-        if content_type in ("text/html", "application/xhtml+xml"):
-            return "html"
-        if content_type.endswith(("/xml", "+xml")):
-            return "xml"
-        if content_type.endswith(("/json", "+json")):
-            return "json"
+        told = _kind_of(self.headers.get("Content-Type", ""))
+        if told is not None:
+            return told
         start = self.body[:200].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
         if start.startswith(_XML_ROOTS) and b"<html" not in start and b"<!doctype html" not in start:
             return "xml"
         return "json" if start[:1] in (b"{", b"[") else "html"
 
-    @cached_property
+    @lazy
     def selector(self) -> Selector:
         kind = self.kind
         return Selector(self.text, type=kind, base_url=self.url, tree=self.selector_tree)
@@ -131,7 +128,7 @@ class Response:
         except RecursionError:
             raise ValueError(f"the JSON of {self.url} nests too deep") from None
 
-    @cached_property
+    @lazy
     def base(self) -> can_ada.URL:
         """What links on this page are relative to: its URL, or its first ``<base href>``."""
         own = self._request.parsed if self._request and self._request.url == self.url else urls.parse(self.url)
@@ -237,3 +234,13 @@ def _href(link: str | Selector) -> str:
     if href is None:
         raise InvalidRequest(f"no link in {link!r}")
     return str(href)
+
+
+@lru_cache(maxsize=256)
+def _kind_of(content_type: str) -> Kind | None:
+    essence = content_type.partition(";")[0].strip().lower()
+    if essence in ("text/html", "application/xhtml+xml"):
+        return "html"
+    if essence.endswith(("/xml", "+xml")):
+        return "xml"
+    return "json" if essence.endswith(("/json", "+json")) else None

@@ -77,12 +77,20 @@ class Chain:
     @property
     def ready(self) -> bool:
         """Whether every store can be reached."""
-        return not self._waiting and all(batch.ready for batch in self._batches)
+        if self._waiting:
+            return False
+        for batch in self._batches:  # noqa: SIM110  # asked for before each claim: no generator
+            if not batch.ready:
+                return False
+        return True
 
     @property
     def pending_bytes(self) -> int:
         """Bytes of the items that wait to be written."""
-        return sum(batch.pending_bytes for batch in self._batches)
+        pending = 0
+        for batch in self._batches:
+            pending += batch.pending_bytes
+        return pending
 
     def flush(self) -> None:
         """Have all batches written now: nothing more comes for the moment."""
