@@ -57,7 +57,7 @@ def test_the_known_names_are_where_users_expect_them(path: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_all_is_complete_and_sorted(package: str) -> None:
+def test_all_is_complete(package: str) -> None:
     module = importlib.import_module(package)
     tree = ast.parse(Path(module.__file__ or "").read_text("utf-8"))
     ours = [node for node in tree.body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("openoctopus")]
@@ -65,7 +65,6 @@ def test_all_is_complete_and_sorted(package: str) -> None:
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     exported = list(getattr(module, "__all__", []))
     assert all(hasattr(module, name) for name in exported)
-    assert exported == sorted(exported)
     assert imported - used <= set(exported)
 
 
