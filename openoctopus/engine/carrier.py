@@ -216,47 +216,59 @@ class Carrier:
 
     async def _take_all(self, page: Page, found: Iterator[Any], response: Response) -> None:
         turns = Turns()
-        admit = self.parts.admission.found
         for one in found:
             if isinstance(one, Request):
-                admitted = admit(one, response)
-                if admitted is not None:
-                    try:
-                        page.found.append(self.found(admitted, page))
-                    except InvalidRequest as error:
-                        await self._take(page, refuse(found, error), response)
-                    if len(page.found) >= ADD_TOGETHER:
-                        await self.add(page)
+                try:
+                    self._take_request(page, one, response)
+                except InvalidRequest as error:
+                    await self._take(page, refuse(found, error), response)
+                if len(page.found) >= ADD_TOGETHER:
+                    await self.add(page)
             else:
                 await self._take(page, one, response)
             if turns.over():
                 await asyncio.sleep(0)
 
     async def _take(self, page: Page, found: Any, response: Response) -> None:
-        found = self.parts.admission.found(found, response) if found is not None else None
         if isinstance(found, Request):
-            page.found.append(self.found(found, page))
+            self._take_request(page, found, response)
             if len(page.found) >= ADD_TOGETHER:
                 await self.add(page)
         elif found is not None:
-            await self.item(page, found)
+            found = self.parts.admission.found(found, response)
+            if found is not None:
+                await self.item(page, found)
 
-    def found(self, request: Request, page: Page) -> Entry:
-        """A request that a page yielded, as the scheduler keeps it. Raises ``InvalidRequest`` for what cannot be kept."""
+    def _take_request(self, page: Page, request: Request, response: Response) -> None:
+        """A request that a page yielded: most are known already, so that is looked at first.
+
+        Raises ``InvalidRequest`` for what cannot be kept.
+        """
         if request._meta:
             for name in OF_ONE_PAGE:
                 request._meta.pop(name, None)
-        return self.entry(request, page)
+        rid = self._identity(request, page)
+        if self.scheduler.knows(rid):
+            self.stats.inc("dupefilter/filtered")
+            return
+        admitted = self.parts.admission.found(request, response)
+        if admitted is not None:
+            page.found.append(self._kept(admitted, rid if admitted is request else self._identity(admitted, page)))
 
     def entry(self, request: Request, page: Page) -> Entry:
         """A request as the scheduler keeps it. Raises ``InvalidRequest`` for what cannot be kept."""
+        return self._kept(request, self._identity(request, page))
+
+    def _identity(self, request: Request, page: Page) -> int:
         dupefilter = self.parts.dupefilter
         rid = dupefilter.fingerprint(request)
-        if request.dont_filter:
-            nth = page.occurrences[rid] = page.occurrences.get(rid, 0) + 1
-            rid = dupefilter.forced(page.lease.rid if page.lease else 0, rid, nth)
-        body = freeze(request, self.reader.name_of)
-        return Entry(rid, request.host, body, request.priority, request.delay)
+        if not request.dont_filter:
+            return rid
+        nth = page.occurrences[rid] = page.occurrences.get(rid, 0) + 1
+        return dupefilter.forced(page.rid, rid, nth)
+
+    def _kept(self, request: Request, rid: int) -> Entry:
+        return Entry(rid, request.host, freeze(request, self.reader.name_of), request.priority, request.delay)
 
     async def add(self, page: Page) -> None:
         """Have the scheduler take the requests that were found on a page."""

@@ -57,7 +57,7 @@ class Limits:
 
     def _look_at_memory(self) -> None:
         used = memory_mb()
-        self.stats.max("memusage/max", used * 1024 * 1024)
+        self.stats.max("memusage/max", round(used * 1e6))
         if self.settings.MEMUSAGE_LIMIT_MB and used > self.settings.MEMUSAGE_LIMIT_MB:
             self.stats.set("memusage/limit_reached", 1)
             self.stop("memusage_exceeded")
@@ -104,6 +104,6 @@ class Watchdog:
             beat = self._beat
             if time.monotonic() - beat > self.seconds and beat != told:
                 told = beat
-                frame = sys._current_frames().get(self._loop_thread)
-                stack = "".join(traceback.format_stack(frame)[-4:]) if frame else ""
-                logger.warning("%s has kept the crawl from running for %.0f s:\n%s", self.busy_with(), self.seconds, stack)
+                stack = traceback.extract_stack(sys._current_frames().get(self._loop_thread))[-4:]
+                places = " < ".join(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(stack))
+                logger.warning("%s has kept the crawl from running for %g s: %s", self.busy_with(), self.seconds, places)

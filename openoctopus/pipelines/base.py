@@ -180,12 +180,12 @@ class BatchPipeline(ItemPipeline, ABC):
             if self._timer is not None:
                 self._timer.cancel()
             waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-            for batch in self._batches(waiting):
+            for batch in self.cut(waiting):
                 await self._store(batch)
             if self._closing and not self._waiting:
                 return
 
-    def _batches(self, waiting: list[Pending]) -> Iterator[list[Pending]]:
+    def cut(self, waiting: list[Pending]) -> Iterator[list[Pending]]:
         """Cut what came together while a slow batch was being written."""
         batch: list[Pending] = []
         size = 0

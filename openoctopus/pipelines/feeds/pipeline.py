@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike, path
 from typing import Any
 
 from openoctopus.exceptions import CloseSpider, Retry, SettingsError
-from openoctopus.pipelines.base import BatchPipeline, FailItem, Receipt
+from openoctopus.pipelines.base import BatchPipeline, FailItem, Pending, Receipt
 from openoctopus.pipelines.feeds.names import Names
 from openoctopus.pipelines.feeds.options import STDOUT, FeedOptions, options_of
 from openoctopus.pipelines.feeds.parts import FORMATS, Parts, Record
@@ -78,6 +78,10 @@ class FeedPipeline(BatchPipeline):
         """The item as it will stand in the file; what is changed in it later does not matter."""
         data, size = self._format.record(item)
         return Record(data, type(item).__name__ if self._is_by_class else ""), size
+
+    def cut(self, waiting: list[Pending]) -> Iterator[list[Pending]]:
+        """Everything that waits, at once: a file takes any amount, and a busy crawl leaves few turns to write in."""
+        return iter((waiting,))
 
     async def write(self, items: Sequence[Record]) -> None:
         try:
