@@ -93,6 +93,7 @@ class _Switch:
             for number, handler in self._before.items():
                 if signal.getsignal(number) == self._signalled:
                     signal.signal(number, handler)
+            self._before = {}  # asyncio's handler holds the task, and with it all of the crawl
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         """Called between any two instructions of the main thread: nothing may be logged or changed here."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
+import weakref
 
 import pytest
 
@@ -146,6 +148,18 @@ def test_asyncio_run_keeps_its_own_ctrl_c_after_a_crawl():
 
     assert asyncio.run(twice())
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_nothing_of_a_crawl_is_kept_after_it():
+    async def enter() -> Crawl:
+        one = Crawl()
+        with Interrupts(one, 1.0):
+            return one
+
+    ended = weakref.ref(asyncio.run(enter()))
+    gc.collect()
+
+    assert ended() is None
 
 
 # Real crawls

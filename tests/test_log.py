@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
 import os
 import signal
-import sys
 
 import pytest
 
+from openoctopus import Spider, crawl
 from openoctopus.exceptions import SettingsError
 from openoctopus.log import hiding, safe, writing
 from openoctopus.settings import Settings
@@ -303,10 +304,15 @@ def test_a_full_disk_is_told_once_and_ends_nothing(capsys):
     assert capsys.readouterr().err == "octopus: the log cannot be written to /dev/full: No space left on device\n"
 
 
-def test_two_crawls_in_one_process_write_each_line_once(tmp_path):
-    first, second = Stream(), Stream()
-    with writing(Settings(), first), writing(Settings(), second):
-        logging.getLogger("octopus.test").info("once")
+async def test_crawls_at_once_in_one_process_share_the_log_and_add_nothing_to_it():
+    class Quick(Spider):
+        async def start(self):
+            yield {"n": self.name}
 
-    assert (first.getvalue().count("once"), second.getvalue().count("once")) == (1, 1)
-    assert sys.stderr not in [getattr(handler, "stream", None) for handler in logging.getLogger().handlers]
+    handlers, stream = list(logging.getLogger().handlers), Stream()
+    with writing(Settings(), stream):
+        await asyncio.gather(crawl(Quick, name="one"), crawl(Quick, name="two"))
+
+    written = stream.getvalue()
+    assert [written.count(f"{name} {word}") for name in ("one", "two") for word in ("begins", "ended")] == [1] * 4
+    assert logging.getLogger().handlers == handlers

@@ -88,7 +88,7 @@ class Octopus:
         own = {name: value for name, value in os.environ.items() if not name.startswith(("OCTOPUS_", "PYTEST_"))}
         return own | {"PYTHONWARNINGS": "error", "PYTHONUTF8": "1"} | variables
 
-    async def on_terminal(self, *arguments: str, width: int = 100, height: int = 30) -> Ran:
+    async def on_terminal(self, *arguments: str, width: int = 100, height: int = 30, **variables: str) -> Ran:
         """The same on a terminal of this size; what is written there is ``err``."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
@@ -98,7 +98,7 @@ class Octopus:
             stdout=slave,
             stderr=slave,
             cwd=self.folder,
-            env=self.variables(TERM="xterm-256color", COLUMNS="", LINES=""),
+            env=self.variables(**{"TERM": "xterm-256color", "COLUMNS": "", "LINES": ""} | variables),
         )
         self._running.append(process)
         os.close(slave)

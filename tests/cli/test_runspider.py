@@ -24,6 +24,7 @@ async def test_items_are_in_the_file_and_the_summary_says_what_was_done(octopus,
     assert "pages      10 (" in ran.err
     assert "items      9 (" in ran.err
     assert "statuses   10 × 200\n" in ran.err
+    assert ran.err.splitlines()[-1].startswith("  limit      "), "nothing is said after the summary"
 
 
 @pytest.mark.parametrize("alias", ["crawl", "run"])
@@ -146,6 +147,42 @@ async def test_plain_lines_of_progress_stand_in_the_log_where_there_is_no_termin
     lines = [line for line in ran.err.splitlines() if "openoctopus.monitor.progress: 0 pages (0/min), " in line]
     assert 2 <= len(lines) <= 5
     assert "\x1b" not in ran.err
+
+
+MOVES = "\x1b[J"
+
+
+async def test_a_terminal_shows_how_it_goes_and_the_log_above(octopus, links):
+    ran = await octopus.on_terminal(*links("-o", "items.jsonl"))
+
+    assert ran.code == 0
+    assert MOVES in ran.err
+    assert "Ctrl-C ends it" in ran.err
+    assert "links begins\r\n" in ran.err
+    assert "finished after" in ran.err
+
+
+@pytest.mark.parametrize(("more", "variables"), [(["--no-progress"], {}), ([], {"TERM": "dumb"})], ids=["asked for", "dumb"])
+async def test_a_terminal_gets_plain_lines_where_no_view_is_wanted(octopus, links, more, variables):
+    ran = await octopus.on_terminal(*links("-o", "items.jsonl", *more), **variables)
+
+    assert MOVES not in ran.err
+    assert "links begins" in ran.err
+    assert "finished after" in ran.err
+
+
+async def test_items_that_go_to_the_terminal_are_not_torn_by_a_view(octopus, links):
+    ran = await octopus.on_terminal(*links("-o", "-"))
+
+    assert MOVES not in ran.err
+    assert len([json.loads(line) for line in ran.err.splitlines() if line.startswith("{")]) == 9
+
+
+async def test_a_view_can_be_asked_for_where_no_terminal_is_seen(octopus, links):
+    ran = await octopus(*links("--progress", "-o", "-"))
+
+    assert "Ctrl-C ends it" in ran.err
+    assert len(ran.out.splitlines()) == 9
 
 
 async def test_the_version_names_the_libraries_for_a_report(octopus):
