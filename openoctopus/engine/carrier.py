@@ -116,7 +116,7 @@ class Carrier:
         except Exception as error:
             return await self._instead(page, lease, request, error)
         page.fetched_at = time()
-        return await self._read(page, request, response)
+        return await self._call(page, request, str(request.callback or "parse"), response, response)
 
     async def _instead(self, page: Page, lease: Lease, request: Request, error: Exception) -> Outcome:
         """What becomes of an entry that brought no page: obey what steers, tell the rest."""
@@ -183,9 +183,6 @@ class Carrier:
         failure = Failure(error, request)
         outcome = await self._call(page, request, str(request.errback), failure, Response(request.url, request=request))
         return outcome if outcome is DONE or isinstance(error, IgnoreRequest) else Fail(reason, f"{error}; {outcome}")
-
-    async def _read(self, page: Page, request: Request, response: Response) -> Outcome:
-        return await self._call(page, request, str(request.callback or "parse"), response, response)
 
     async def _call(self, page: Page, request: Request, name: str, argument: Any, response: Response) -> Outcome:
         """Have a method of the spider read; nothing that it raises ends the crawl."""
