@@ -57,7 +57,8 @@ def _is_live(crawler: Crawler, console: Console, progress: bool | None) -> bool:
     if progress is not None:
         return progress
     items_too = sys.stdout.isatty() and any(str(pipeline) == "output -" for pipeline in crawler.pipelines)
-    return console.is_terminal and not console.is_dumb_terminal and not items_too
+    # Not console.is_terminal: FORCE_COLOR, which CI likes to set, makes rich take a file for a terminal.
+    return sys.stderr.isatty() and not console.is_dumb_terminal and not items_too
 
 
 def _run(crawler: Crawler, view: AbstractAsyncContextManager[Any]) -> Result:

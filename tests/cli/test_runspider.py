@@ -171,6 +171,13 @@ async def test_a_terminal_gets_plain_lines_where_no_view_is_wanted(octopus, link
     assert "finished after" in ran.err
 
 
+async def test_colours_that_ci_forces_make_no_view_in_its_log(octopus, links):
+    ran = await octopus(*links("-o", "items.jsonl"), FORCE_COLOR="1")
+
+    assert MOVES not in ran.err
+    assert "Ctrl-C" not in ran.err
+
+
 async def test_items_that_go_to_the_terminal_are_not_torn_by_a_view(octopus, links):
     ran = await octopus.on_terminal(*links("-o", "-"))
 

@@ -89,7 +89,7 @@ def test_each_room_has_a_page() -> None:
     elsewhere = {
         "__init__": "", "__main__": "commands", "cli": "commands", "http": "requests", "log": "logging", "plugins": "settings", "interrupts": "commands",
         "downloadermiddlewares": "middlewares", "spidermiddlewares": "middlewares", "engine": "architecture", "selector": "selectors",
-        "spider": "spiders", "crawler": "architecture", "project": "commands", "monitor": "progress",
+        "spider": "spiders", "crawler": "architecture", "project": "projects", "monitor": "progress",
     }  # fmt: skip
     assert {elsewhere.get(room, room) or "architecture" for room in rooms if room != "__pycache__"} <= pages
 
