@@ -18,6 +18,7 @@ from openoctopus.crawler import Crawler, Result, new_runner
 from openoctopus.exceptions import OctopusError
 from openoctopus.interrupts import Interrupts
 from openoctopus.monitor import Board, Bottleneck, LiveProgress, PlainProgress, Report, show, summary
+from openoctopus.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -29,27 +30,27 @@ def watch(crawler: Crawler, progress: bool | None = None) -> Result:
     crawl cannot begin because of how it was asked for, ``typer.Exit`` if it cannot for another reason.
     """
     console = Console(file=sys.stderr, force_terminal=progress or None)
-    settings, name = crawler.settings, crawler.spider.name
+    settings = crawler.settings
     board = Board(crawler.stats, crawler.scheduler, lambda: crawler.engine.reason)
-    live = LiveProgress(name, board, console) if _is_live(crawler, console, progress) else None
+    live = LiveProgress(crawler.spider.name, board, console) if _is_live(crawler, console, progress) else None
     with log.writing(settings, live.log if live else sys.stderr):
         cpu = time.thread_time()
         result = _run(crawler, live or PlainProgress(board, settings.LOGSTATS_INTERVAL))
-        bottleneck = Bottleneck.of(result.stages, result.elapsed, time.thread_time() - cpu, settings)
-        _tell(
-            Report(
-                name,
-                result.reason,
-                result.stats,
-                result.elapsed,
-                bottleneck,
-                crawler.scheduler.slowest(),
-                crawler.scheduler.counts.pending,
-            ),
-            crawler,
-            console,
-        )
+        _tell(_report(crawler, result, time.thread_time() - cpu), settings, console)
     return result
+
+
+def _report(crawler: Crawler, result: Result, cpu: float) -> Report:
+    return Report(
+        crawler.spider.name,
+        result.reason,
+        result.stats,
+        result.elapsed,
+        Bottleneck.of(result.stages, result.elapsed, cpu, crawler.settings),
+        crawler.scheduler.slowest(),
+        crawler.scheduler.counts.pending,
+        log.hiding(crawler.settings),
+    )
 
 
 def _is_live(crawler: Crawler, console: Console, progress: bool | None) -> bool:
@@ -89,9 +90,8 @@ def _from_project(trace: TracebackType | None) -> TracebackType | None:
 _LEAD_IN = ("openoctopus", "asyncio", "contextlib", "uvloop")
 
 
-def _tell(report: Report, crawler: Crawler, console: Console) -> None:
+def _tell(report: Report, settings: Settings, console: Console) -> None:
     """The summary: for people on standard error; in the log too, where that is a file or for machines."""
-    settings = crawler.settings
     if settings.LOG_JSON:
         logger.info("summary", extra={"reason": report.reason, "stats": report.stats.snapshot()})
     elif settings.LOG_FILE:

@@ -10,7 +10,9 @@ from openoctopus.settings import Settings
 
 #: From this share of one core on, the processor is what a crawl waits for.
 BUSY = 0.85
-#: From this share of the processor's time on, one kind of work is what keeps it busy.
+#: The same, if callbacks and pipelines took all of the time and never two at once: others may have wanted the processor.
+SHARED = 0.2
+#: From this share of the time on, one kind of work is what keeps the processor busy.
 LARGE = 0.4
 
 Limit = Literal["network", "politeness", "pipelines", "links", "callbacks", "reading", "storing", "engine"]
@@ -41,7 +43,8 @@ class Bottleneck:
         """Judge by where the slots spent their time, and by the seconds that the crawl's thread computed (``cpu``)."""
         elapsed = max(elapsed, 1e-9)
         reading = max(stages.reading - stages.storing, 0.0)
-        if cpu / elapsed > BUSY:
+        busy, working = cpu / elapsed, (reading + stages.storing) / elapsed
+        if busy > BUSY or (busy > SHARED and BUSY < working < 1.05):
             return cls._busy(reading / elapsed, stages.storing / elapsed)
         waits: dict[Limit, float] = {
             "network": stages.fetching + stages.crowded,

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from openoctopus.log import safe
+from openoctopus.log import Hide, safe
 from openoctopus.monitor.bottleneck import Bottleneck
 from openoctopus.monitor.errors import counted, error_groups, statuses
 from openoctopus.scheduler.base import HostLoad
@@ -33,6 +33,8 @@ class Report:
     slowest: Sequence[HostLoad]
     #: Requests that still wait.
     left: int
+    #: Takes the crawl's secrets out of a text.
+    hide: Hide = str
 
 
 def summary(report: Report) -> str:
@@ -68,6 +70,11 @@ def _title(report: Report) -> str:
 
 def facts(report: Report) -> Iterator[tuple[str, str]]:
     """What is worth telling, each fact with its label; the label is empty where the one before goes on."""
+    for label, text in _facts(report):
+        yield label, report.hide(text)
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
     stats, minutes = report.stats, max(report.elapsed, 1e-6) / 60
     pages, items, size = (
         stats.get(name) for name in ("response_received_count", "item_scraped_count", "downloader/response_bytes")
