@@ -37,7 +37,7 @@ def bench(
         print(f"Crawling {pages:,} pages on loopback...", file=sys.stderr)
         result, cpu = _measured(Crawler(BenchSpider(site=url), settings, outputs=[(DISCARD, True)]))
     for label, value in _lines(result, cpu):
-        print(f"{label:18} {value}")
+        print(f"{label:20} {value}")
     return result.exit_code
 
 

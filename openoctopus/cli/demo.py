@@ -30,6 +30,6 @@ def demo(
         crawler = Crawler(NewsSpider(site=url), settings, outputs=[(str(output), True)])
         result = watch(crawler, progress)
     found, expected = result.stats.get("item_scraped_count"), len(NewsSite().expected_articles)
-    print(f"\n{found} of the newspaper's {expected} articles are in {output}, one JSON object a line.")
-    print(f"The spider that found them: {NewsSpider.__module__}. Your own next: octopus startproject NAME")
+    print(f"\n{found} of {expected} articles are in {output}, one JSON object a line.")
+    print(f"The spider is {NewsSpider.__module__}; for one of your own: octopus startproject NAME")
     return result.exit_code

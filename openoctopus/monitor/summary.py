@@ -59,7 +59,8 @@ _TROUBLE = ("errors", "start")
 
 
 def _color(report: Report) -> str:
-    if report.stats.get("error_count") or report.stats.get("start_error"):
+    asked, pages = report.stats.get("scheduler/enqueued"), report.stats.get("response_received_count")
+    if report.stats.get("start_error") or (asked and not pages):
         return "red"
     return "green" if report.reason == "finished" else "yellow"
 
