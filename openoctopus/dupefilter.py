@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from hashlib import blake2b
+from secrets import token_bytes
 from typing import Any, Literal
 
 import can_ada
 
+from openoctopus.exceptions import InvalidRequest, SettingsError
 from openoctopus.http import Request
 from openoctopus.http.url import canonical
 from openoctopus.plugins import Plugin
+from openoctopus.settings import Names
 
 #: How a scheduler remembers fingerprints: 64 or 128 bits each, or bits in a Bloom filter.
 Memory = Literal["exact64", "exact128", "bloom"]
+
+#: What ``request.meta["fingerprint"]`` may change for one request.
+OPTIONS = frozenset({"ignore_query", "keep_parameters", "keep_fragment", "include_headers"})
 
 
 class RFPDupeFilter(Plugin):
     """Two requests are the same when method, canonical URL, body and the chosen headers are.
 
     The canonical URL has its query sorted and no fragment. ``request.meta["fingerprint"]`` overrides it for one request: a
-    text stands for the whole identity, a mapping changes options (``{"ignore_query": True}``). Fingerprints are keyed with
-    ``secret``, so that nobody who writes links can craft one that hides another's page.
+    text stands for the whole identity, a mapping changes options (``{"ignore_query": True}``).
     """
 
     memory: Memory = "exact64"
@@ -30,68 +35,102 @@ class RFPDupeFilter(Plugin):
         self,
         *,
         fingerprint_ignore_query: bool = False,
-        fingerprint_keep_parameters: Collection[str] = (),
+        fingerprint_keep_parameters: Names = (),
         fingerprint_keep_fragment: bool = False,
-        fingerprint_include_headers: Collection[str] = (),
+        fingerprint_include_headers: Names = (),
         fingerprint_bits: Literal[64, 128] = 64,
     ) -> None:
+        if fingerprint_bits not in (64, 128):
+            raise SettingsError(f"FINGERPRINT_BITS is 64 or 128, not {fingerprint_bits!r}")
+        if fingerprint_bits == 128:
+            self.memory = "exact128"
         self.ignore_query = fingerprint_ignore_query
         self.keep_parameters = frozenset(fingerprint_keep_parameters)
         self.keep_fragment = fingerprint_keep_fragment
-        self.include_headers = sorted(name.lower() for name in fingerprint_include_headers)
+        self.include_headers = _lowered(fingerprint_include_headers)
         self.size = fingerprint_bits // 8
-        if fingerprint_bits == 128:
-            self.memory = "exact128"
-        self.secret = b""
+        self.secret = token_bytes(16)
         self._plain = not (self.ignore_query or self.keep_parameters or self.include_headers)
 
+    @property
+    def secret(self) -> bytes:
+        """The key of all fingerprints, so that nobody who writes links can craft one that hides another's page.
+
+        A new one for each crawl; a scheduler that outlives the process keeps it.
+        """
+        return self._secret
+
+    @secret.setter
+    def secret(self, secret: bytes) -> None:
+        self._secret = secret
+        self._keyed = blake2b(digest_size=self.size, key=secret)
+
     def fingerprint(self, request: Request) -> int:
-        """The identity of a request: a number that is never 0."""
+        """The identity of a request: a number that is never 0. Raises ``InvalidRequest`` for wrong options in its meta."""
         own = request._meta.get("fingerprint") if request._meta else None
-        if own is not None or not self._plain:
-            identity = self._identity(request, own)
-        elif request.method == "GET" and not request.body:
+        if isinstance(own, str):
+            return self._hashed(b"\0" + own.encode("utf-8", "surrogatepass"))
+        if own is None and self._plain:
             identity = canonical(request._parsed, keep_fragment=self.keep_fragment)
+            if request.method != "GET":
+                identity = f"{request.method}\n{identity}\n"
         else:
-            identity = f"{request.method}\n{canonical(request._parsed, keep_fragment=self.keep_fragment)}\n"
-        hashed = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=self.size, key=self.secret)
-        if request.body:
-            hashed.update(request.body)
-        return int.from_bytes(hashed.digest(), "little") or 1
+            identity = self._identity(request, own)
+        encoded = identity.encode("utf-8", "surrogatepass")
+        return self._hashed(b"%b\0%b" % (encoded, request.body) if request.body else encoded)
 
     def forced(self, parent: int, fingerprint: int, occurrence: int) -> int:
         """The identity of a ``dont_filter`` request: the same again only for the same place on the same page."""
-        text = b"%d %d %d" % (parent, fingerprint, occurrence)
-        return int.from_bytes(blake2b(text, digest_size=self.size, key=self.secret).digest(), "little") or 1
+        return self._hashed(b"\0\0%d %d %d" % (parent, fingerprint, occurrence))
+
+    def _hashed(self, identity: bytes) -> int:
+        hashed = self._keyed.copy()
+        hashed.update(identity)
+        return int.from_bytes(hashed.digest(), "little") or 1
 
     def _identity(self, request: Request, own: Any) -> str:
-        if isinstance(own, str):
-            return f"\0{own}"
-        options: Mapping[str, Any] = own or {}
-        keep_fragment = options.get("keep_fragment", self.keep_fragment)
+        """The identity by the options in force; written as without any where they change nothing for this request."""
+        options = {} if own is None else _checked(own)
         url = _without_query(
-            canonical(request._parsed, keep_fragment=keep_fragment),
+            canonical(request._parsed, keep_fragment=options.get("keep_fragment", self.keep_fragment)),
             options.get("ignore_query", self.ignore_query),
-            frozenset(options.get("keep_parameters", self.keep_parameters)),
+            frozenset(_names(options.get("keep_parameters", self.keep_parameters))),
         )
-        names = [name.lower() for name in options.get("include_headers", self.include_headers)]
-        headers = "".join(f"{name}:{request.headers.getlist(name)}\n" for name in sorted(names))
-        return f"{request.method}\n{url}\n{headers}"
+        headers = ""
+        if request._headers:
+            names = _lowered(_names(options.get("include_headers", self.include_headers)))
+            headers = "".join(f"{name}: {values}\n" for name in names if (values := request._headers.getlist(name)))
+        return f"{request.method}\n{url}\n{headers}" if headers or request.method != "GET" else url
+
+
+def _checked(options: Any) -> Mapping[str, Any]:
+    if not isinstance(options, Mapping) or not options.keys() <= OPTIONS:
+        known = ", ".join(sorted(OPTIONS))
+        raise InvalidRequest(f'meta["fingerprint"] is a text or a mapping of {known}, not {options!r:.200}')
+    return options
+
+
+def _names(names: str | Collection[str]) -> Collection[str]:
+    return (names,) if isinstance(names, str) else names
+
+
+def _lowered(names: Collection[str]) -> list[str]:
+    return sorted({name.lower() for name in names})
 
 
 def _without_query(url: str, ignore_query: bool, keep: frozenset[str]) -> str:
     """The URL without its query, or with the named parameters only."""
     if not ignore_query and not keep:
         return url
-    before, _, rest = url.partition("?")
-    query, mark, fragment = rest.partition("#")
+    url, mark, fragment = url.partition("#")
+    before, _, query = url.partition("?")
     kept = [part for part in query.split("&") if _name_of(part) in keep] if keep else []
     return before + ("?" + "&".join(kept) if kept else "") + mark + fragment
 
 
 def _name_of(part: str) -> str:
-    name: str = can_ada.URLSearchParams(part).keys().__next__() if part else ""
-    return name
+    """The decoded name of one parameter."""
+    return next(iter(can_ada.URLSearchParams(part).keys()), "") or ""
 
 
 class BloomDupeFilter(RFPDupeFilter):
@@ -101,21 +140,10 @@ class BloomDupeFilter(RFPDupeFilter):
 
     memory: Memory = "bloom"
 
-    def __init__(
-        self,
-        *,
-        bloom_capacity: int = 10_000_000,
-        bloom_error_rate: float = 1e-6,
-        fingerprint_ignore_query: bool = False,
-        fingerprint_keep_parameters: Collection[str] = (),
-        fingerprint_keep_fragment: bool = False,
-        fingerprint_include_headers: Collection[str] = (),
-    ) -> None:
-        super().__init__(
-            fingerprint_ignore_query=fingerprint_ignore_query,
-            fingerprint_keep_parameters=fingerprint_keep_parameters,
-            fingerprint_keep_fragment=fingerprint_keep_fragment,
-            fingerprint_include_headers=fingerprint_include_headers,
-        )
+    def __init__(self, *, bloom_capacity: int = 10_000_000, bloom_error_rate: float = 1e-6, **options: Any) -> None:
+        super().__init__(**options)
+        if bloom_capacity < 1 or not 0 < bloom_error_rate < 1:
+            raise SettingsError(f"no Bloom filter holds {bloom_capacity} URLs with an error rate of {bloom_error_rate}")
+        self.memory = "bloom"
         self.capacity = bloom_capacity
         self.error_rate = bloom_error_rate

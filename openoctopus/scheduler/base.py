@@ -116,7 +116,7 @@ class FailedEntry:
 
 @dataclass(slots=True)
 class Counts:
-    """How many entries there are in each state. ``added`` is always the sum of the others."""
+    """How many entries there are in each state. ``added`` is always the sum of those up to ``failed``."""
 
     added: int = 0
     queued: int = 0
@@ -156,21 +156,26 @@ class Scheduler(Plugin):
     async def add(self, entries: Sequence[Entry]) -> list[bool]:
         """Let entries wait, each unless it was seen before; which ones were new."""
 
+    def knows(self, rid: int) -> bool:
+        """Whether it is certain, without asking anybody, that such an entry was seen; ``False`` where it is not."""
+        return False
+
     @abstractmethod
     async def claim(self, worker: str = "") -> Lease | None:
         """The entry that may go now: best priority first, fair turns between hosts; ``None`` if none may yet.
 
-        An entry whose worker died before is given only to a worker that holds nothing else.
+        An entry whose worker died before is a suspect: it is given only to a worker that holds nothing else, and that one
+        gets nothing more until it is settled.
         """
 
     @property
     @abstractmethod
     def runnable(self) -> bool:
-        """Whether a claim would probably succeed now."""
+        """Whether a claim would probably succeed now; never ``False`` if it would."""
 
     @abstractmethod
-    def wait(self) -> float:
-        """Seconds after which time alone may let ``claim`` succeed; infinite if only news can."""
+    def wait(self, worker: str = "") -> float:
+        """Seconds after which time alone may let that worker's ``claim`` succeed; infinite if only news can."""
 
     @abstractmethod
     def fetched(self, lease: Lease, answer: Answer = NO_ANSWER) -> None:
@@ -193,9 +198,10 @@ class Scheduler(Plugin):
 
     @abstractmethod
     def reserve(self, host: str, *, own_slot: bool = False) -> float:
-        """Ask for a host's slot outside of any entry; 0.0 if it is yours now, else seconds to wait before asking again.
+        """Ask for a host's slot outside of any entry; 0.0 if it is yours now, else seconds to wait, infinite for news.
 
-        With ``own_slot`` the slot of the page that asks is used, so that it never waits behind itself.
+        With ``own_slot`` the slot of the page that asks is used, so that it never waits behind itself. For a second after a
+        refusal no entry of that host is claimed: who asks again in time is never starved by those in the queue.
         """
 
     @abstractmethod
@@ -214,6 +220,10 @@ class Scheduler(Plugin):
     def busiest(self, limit: int = 10) -> list[HostLoad]:
         """The hosts with the most entries waiting or under way."""
 
+    @abstractmethod
+    def slowest(self, limit: int = 10) -> list[HostLoad]:
+        """The hosts that take longest to answer."""
+
     # What is known of hosts, shared by all workers (see ``downloadermiddlewares.base.HostRecords``).
 
     @abstractmethod
@@ -231,4 +241,3 @@ class Scheduler(Plugin):
     @abstractmethod
     def delay_of(self, host: str) -> float:
         """The seconds between two requests to that host as they stand now."""
-

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from openoctopus.dupefilter import RFPDupeFilter
-from openoctopus.scheduler.base import NO_ANSWER, Answer, Counts, Entry, FailedEntry, HostLoad, Lease, Outcome, Scheduler
-from openoctopus.scheduler.hosts import Politeness
+from openoctopus.scheduler.base import NO_ANSWER, Answer, Entry, FailedEntry, HostLoad, Lease, Outcome, Scheduler
+from openoctopus.scheduler.hosts import Host, Politeness
 from openoctopus.scheduler.policy import Policy
 from openoctopus.scheduler.seen import seen_for
 from openoctopus.settings import Settings
@@ -34,24 +34,25 @@ class MemoryScheduler(Scheduler):
             max_lost=settings.MAX_LOST,
             max_failed=settings.MAX_FAILED,
         )
+        self.counts = self._policy.counts
         self._remembered: dict[str, tuple[float, bytes]] = {}
-
-    @property
-    def counts(self) -> Counts:  # type: ignore[override]  # the contract only reads it
-        return self._policy.counts
+        self._tidy_at = 1000
 
     @property
     def runnable(self) -> bool:
-        return self._policy.runnable
+        return self._policy.runnable(self._clock())
 
     async def add(self, entries: Sequence[Entry]) -> list[bool]:
         return self._policy.add(entries, self._clock())
 
+    def knows(self, rid: int) -> bool:
+        return rid in self._policy.seen
+
     async def claim(self, worker: str = "") -> Lease | None:
         return self._policy.claim(worker, self._clock())
 
-    def wait(self) -> float:
-        return self._policy.wait(self._clock())
+    def wait(self, worker: str = "") -> float:
+        return self._policy.wait(worker, self._clock())
 
     def fetched(self, lease: Lease, answer: Answer = NO_ANSWER) -> None:
         self._policy.fetched(lease, answer, self._clock())
@@ -82,17 +83,29 @@ class MemoryScheduler(Scheduler):
 
     def busiest(self, limit: int = 10) -> list[HostLoad]:
         hosts = heapq.nlargest(limit, self._policy.hosts(), key=lambda host: (host.in_flight, host.queued))
-        return [self._policy.load(host) for host in hosts if host.in_flight or host.queued]
+        return [_load(host) for host in hosts if host.in_flight or host.queued]
+
+    def slowest(self, limit: int = 10) -> list[HostLoad]:
+        hosts = heapq.nlargest(limit, self._policy.hosts(), key=lambda host: host.latency)
+        return [_load(host) for host in hosts if host.latency]
 
     async def recall(self, key: str) -> bytes | None:
         until, value = self._remembered.get(key, (0.0, b""))
         return value if until > self._clock() else None
 
     async def remember(self, key: str, value: bytes, seconds: float) -> None:
-        self._remembered[key] = (self._clock() + seconds, value)
+        now = self._clock()
+        self._remembered[key] = (now + seconds, value)
+        if len(self._remembered) >= self._tidy_at:
+            self._remembered = {key: kept for key, kept in self._remembered.items() if kept[0] > now}
+            self._tidy_at = 2 * len(self._remembered) + 1000
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         self._policy.set_crawl_delay(host, seconds, self._clock())
 
     def delay_of(self, host: str) -> float:
         return self._policy.delay_of(host)
+
+
+def _load(host: Host) -> HostLoad:
+    return HostLoad(host.name, host.queued, host.in_flight, host.delay, host.latency, host.dead)

@@ -1,4 +1,4 @@
-"""Who may go now: priorities, turns between hosts, politeness, leases and dead hosts, decided in one place.
+"""Who may go now: what waits, who holds which, dead hosts and suspects, decided in one place.
 
 Plain data and a clock that the caller brings, so that it can be tested in virtual time. ``MemoryScheduler`` is this and a
 clock; a scheduler with a journal writes down what this decides.
@@ -8,17 +8,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
-from heapq import heapify, heappop, heappush
-from typing import Any
+from heapq import heappop, heappush
+from itertools import islice
 
-from openoctopus.scheduler.base import NO_ANSWER, Again, Answer, Counts, Done, Entry, Fail, FailedEntry, HostLoad, Lease, Move, Outcome
-from openoctopus.scheduler.hosts import Host, Politeness
+from openoctopus.scheduler.base import (
+    NO_ANSWER,
+    Again,
+    Answer,
+    Counts,
+    Done,
+    Entry,
+    Fail,
+    FailedEntry,
+    Lease,
+    Move,
+    Outcome,
+)
+from openoctopus.scheduler.hosts import PROMISE, Host, Politeness
 from openoctopus.scheduler.seen import Seen
+from openoctopus.scheduler.turns import Turns
 
-#: How many forgotten hosts are looked for at once.
-SWEEP_HOSTS = 10_000
+#: So many things that time alone has changed are taken in by one claim, so that a hundred thousand never hold it up.
+AT_ONCE = 64
+#: Workers give way to a suspect that has waited so long, in seconds, until one of them holds nothing else.
+SUSPECT_PATIENCE = 10.0
 
 
 class Policy:
@@ -41,169 +56,193 @@ class Policy:
         self.failed: deque[FailedEntry] = deque(maxlen=max_failed)
         self.paused = False
         self._hosts: dict[str, Host] = {}
-        # Heaps of (key, turn, host) and (due, number, entry); an item that is no longer its host's place is stale.
-        self._runnable: list[tuple[Any, ...]] = []
-        self._snoozed: list[tuple[Any, ...]] = []
-        self._delayed: list[tuple[float, int, Entry]] = []
-        self._leases: dict[int, Lease] = {}
-        self._expiries: list[tuple[float, int, Lease]] = []
+        #: The same hosts in turn, to be looked at whether they can be forgotten.
+        self._ring: deque[Host] = deque()
+        self._turns = Turns()
+        #: (due, number, host) of what the hosts keep for later; stale if it is no longer there.
+        self._delayed: list[tuple[float, int, Host]] = []
+        #: Entries whose worker died, with the time since when they wait. They are few.
+        self._suspects: list[tuple[float, Entry]] = []
+        #: The one that runs out first comes first.
+        self._leases: OrderedDict[int, Lease] = OrderedDict()
         self._held: dict[str, set[int]] = {}
-        self._suspects: set[str] = set()
+        #: The workers that hold a suspect.
+        self._alone: set[str] = set()
+        #: How many pending entries are of hosts that are not dead.
+        self._reachable = 0
         self._number = 0
 
     # Adding
 
     def add(self, entries: Iterable[Entry], now: float) -> list[bool]:
         """Let each entry wait unless its rid was seen; which ones were new."""
-        new = [self.seen.add(entry.rid) for entry in entries]
-        for entry, is_new in zip(entries, new, strict=True):
-            if is_new:
-                self.counts.added += 1
-                self._enqueue(entry, now, entry.delay)
-            else:
-                self.counts.duplicates += 1
-        return new
+        return [self._add(entry, now) for entry in entries]
 
-    def _enqueue(self, entry: Entry, now: float, delay: float) -> None:
+    def _add(self, entry: Entry, now: float) -> bool:
+        if not self.seen.add(entry.rid):
+            self.counts.duplicates += 1
+            return False
+        self._admit(entry, now)
+        return True
+
+    def _admit(self, entry: Entry, now: float) -> None:
+        host = self._host(entry.host, now)
+        entry.host = host.name  # one text for all its entries
+        host.pending += 1
+        self._reachable += not host.dead
+        self.counts.added += 1
+        self._enqueue(host, entry, entry.delay, now)
+
+    def _enqueue(self, host: Host, entry: Entry, delay: float, now: float) -> None:
         if delay > 0:
             self._number += 1
-            heappush(self._delayed, (now + delay, self._number, entry))
+            if host.later is None:
+                host.later = {}
+            host.later[self._number] = entry
+            heappush(self._delayed, (now + delay, self._number, host))
             self.counts.delayed += 1
             return
         self.counts.queued += 1
-        host = self._host(entry.host, now)
+        if entry.lost:
+            self._suspects.append((now, entry))
+            return
         host.push(entry)
-        if host.place is None or (not host.snoozed and entry.priority > -host.place[0]):
-            self._place(host, now)
+        self._turns.pushed(host, now)
 
     def _host(self, name: str, now: float) -> Host:
         host = self._hosts.get(name)
         if host is None:
-            if len(self._hosts) % SWEEP_HOSTS == SWEEP_HOSTS - 1:
-                self._hosts = {key: kept for key, kept in self._hosts.items() if not kept.idle or kept.next > now}
+            self._forget(now)
             host = self._hosts[name] = Host(name, self.politeness)
+            self._ring.append(host)
         return host
 
-    def _place(self, host: Host, now: float) -> None:
-        """Put a host where it belongs: runnable, snoozed until its time, or nowhere without work or room."""
-        if not host.queued or not host.has_room():
-            host.place = None
-            return
-        self._number += 1
-        ready_at = host.ready_at()
-        host.snoozed = ready_at > now
-        if host.snoozed:
-            host.place = (ready_at, self._number, host)
-            heappush(self._snoozed, host.place)
-        else:
-            host.place = (-host.head().priority, self._number, host)
-            heappush(self._runnable, host.place)
+    def _forget(self, now: float) -> None:
+        """Look at two of the hosts for each new one: those that can be forgotten never outnumber the others for long."""
+        for _ in range(min(2, len(self._ring))):
+            host = self._ring.popleft()
+            if host.forgettable(now):
+                del self._hosts[host.name]
+            else:
+                self._ring.append(host)
 
     # Claiming
 
     def claim(self, worker: str, now: float) -> Lease | None:
         """The entry that may go now, leased to ``worker``."""
-        if self.paused or worker in self._suspects:
+        if self.paused:
             return None
-        self._advance(now)
-        lease = self._next(worker, now)
-        if lease is None and self._snoozed and self._only_dead_hosts_left():
-            self._probe(now)
+        more, lease = True, None
+        while more and lease is None:
+            more = self._advance(now)
             lease = self._next(worker, now)
         return lease
 
-    def _advance(self, now: float) -> None:
-        """What time alone has changed: leases that ran out, delays that are over, hosts whose turn has come."""
-        while self._expiries and self._expiries[0][0] <= now:
-            expires, _, lease = heappop(self._expiries)
-            if lease.expires == expires and self._leases.get(lease.rid) is lease:
+    def _advance(self, now: float) -> bool:
+        """Take in what time alone has changed; whether there may be more of it."""
+        more = True
+        for _ in range(AT_ONCE):
+            if self._leases and (lease := next(iter(self._leases.values()))).expires <= now:
                 self._lose(lease, now)
-        while self._delayed and self._delayed[0][0] <= now:
+            elif self._delayed and self._delayed[0][0] <= now:
+                self._due(*heappop(self._delayed)[1:], now)
+            elif not self._turns.wake(now):
+                more = False
+                break
+        if not self._reachable:
+            self._probe(now)
+        return more
+
+    def _due(self, number: int, host: Host, now: float) -> None:
+        entry = host.later.pop(number, None) if host.later else None
+        if entry is not None:
             self.counts.delayed -= 1
-            self._enqueue(heappop(self._delayed)[2], now, 0.0)
-        while self._snoozed and self._snoozed[0][0] <= now:
-            item = heappop(self._snoozed)
-            if item[2].place is item:
-                self._place(item[2], now)
+            self._enqueue(host, entry, 0.0, now)
 
     def _next(self, worker: str, now: float) -> Lease | None:
-        alone = not self._held.get(worker)
-        lease, aside = None, []
-        while self._runnable and lease is None:
-            item = heappop(self._runnable)
-            host: Host = item[2]
-            if host.place is not item:
-                continue
-            if host.ready_at() > now or not host.has_room():
-                self._place(host, now)
-            elif host.head().lost and not alone:
-                aside.append(item)
-            else:
-                lease = self._grant(host, worker, now)
-        for item in aside:
-            heappush(self._runnable, item)
-        return lease
+        if self._suspects and worker not in self._held:
+            found = self._suspect(now)
+            if found is not None:
+                self._alone.add(worker)
+                return self._grant(self._suspects.pop(found)[1], worker, now)
+        if self._barred(worker, now):
+            return None
+        host = self._turns.first(now)
+        return None if host is None else self._grant(host.pop(), worker, now)
 
-    def _grant(self, host: Host, worker: str, now: float) -> Lease:
-        entry = host.pop()
-        host.start(now)
+    def _barred(self, worker: str, now: float) -> bool:
+        """Whether it gets nothing: it holds a suspect, or has to give way to one."""
+        if worker in self._alone:
+            return True
+        if not self._suspects or worker not in self._held:
+            return False
+        found = self._suspect(now)
+        return found is not None and self._suspects[found][0] + SUSPECT_PATIENCE <= now
+
+    def _suspect(self, now: float) -> int | None:
+        """Which of the suspects may go now."""
+        for number, (_, entry) in enumerate(islice(self._suspects, AT_ONCE)):
+            host = self._hosts[entry.host]
+            if host.has_room() and host.ready_at() <= now:
+                return number
+        return None
+
+    def _grant(self, entry: Entry, worker: str, now: float) -> Lease:
         self.counts.queued -= 1
         self.counts.leased += 1
         self._number += 1
-        lease = Lease(entry, self._number, worker, now + self.lease_seconds)
-        self._leases[entry.rid] = lease
+        lease = self._leases[entry.rid] = Lease(entry, self._number, worker, now + self.lease_seconds)
         self._held.setdefault(worker, set()).add(entry.rid)
-        if entry.lost:
-            self._suspects.add(worker)
-        self._expire_at(lease)
-        self._place(host, now)
+        host = self._hosts[entry.host]
+        host.start(now)
+        self._turns.place(host, now)
         return lease
 
-    def _expire_at(self, lease: Lease) -> None:
-        if lease.expires != math.inf:
-            self._number += 1
-            heappush(self._expiries, (lease.expires, self._number, lease))
-
-    def wait(self, now: float) -> float:
-        """Seconds until time alone may let a claim succeed."""
+    def wait(self, worker: str, now: float) -> float:
+        """Seconds until time alone may let that worker claim something."""
         if self.paused:
             return math.inf
-        times = [heap[0][0] for heap in (self._snoozed, self._delayed, self._expiries) if heap]
-        return max(0.0, min(times) - now) if times else math.inf
+        if self._advance(now):
+            return 0.0
+        times = [next(iter(self._leases.values())).expires] if self._leases else []
+        if not self._barred(worker, now):
+            if self._turns.first(now) is not None:
+                return 0.0
+            times.append(self._turns.next_time())
+            times += [item[0] for item in self._delayed[:1]]
+            if worker not in self._held:
+                hosts = (self._hosts[entry.host] for _, entry in islice(self._suspects, AT_ONCE))
+                times += [host.ready_at() for host in hosts if host.has_room()]
+        return max(0.0, min(times, default=math.inf) - now)
 
-    @property
-    def runnable(self) -> bool:
+    def runnable(self, now: float) -> bool:
         """Whether a claim would probably succeed."""
-        return bool(self._runnable) and not self.paused
+        return not self.paused and (self._advance(now) or self._turns.first(now) is not None or self._suspect(now) is not None)
 
     # Dead hosts: they delay the crawl, they do not excuse it
 
-    def _only_dead_hosts_left(self) -> bool:
-        if any(not lease.fetched for lease in self._leases.values()):
-            return False
-        waiting = (item[2] for item in self._snoozed if item[2].place is item)
-        later = (self._host(entry.host, 0.0) for _, _, entry in self._delayed)
-        return all(host.dead for host in waiting) and all(host.dead for host in later)
-
     def _probe(self, now: float) -> None:
-        for _, _, host in self._snoozed[:]:
-            if host.place and host.dead and not host.probing:
-                host.probing = True
-                self._place(host, now)
+        """Only dead hosts are left: those without hope are tried once more, before their pauses are over."""
+        self._turns.rouse(AT_ONCE, now)
+        for _, entry in self._suspects:
+            if self._hosts[entry.host].hopeless:
+                self._hosts[entry.host].resting = 0.0
 
     def _give_up(self, host: Host) -> None:
-        """The probe failed too: what still waits for this host fails with it."""
-        host.probing, host.place = False, None
-        later = [item for item in self._delayed if item[2].host == host.name]
-        if later:
-            self._delayed = [item for item in self._delayed if item[2].host != host.name]
-            heapify(self._delayed)
-            self.counts.delayed -= len(later)
-        entries = [*host.entries(), *(entry for _, _, entry in later)]
+        """The last try failed too: what still waits for this host fails with it."""
+        host.given_up, host.place = True, None
         self.counts.queued -= host.queued
-        host.queues, host.keys, host.queued = {}, [], 0
-        for entry in entries:
-            self._fail(entry, "host_unreachable", f"{host.name} could not be reached {host.failures} times in a row")
+        self.counts.delayed -= len(host.later or ())
+        entries = host.clear()
+        suspects = [entry for _, entry in self._suspects if entry.host == host.name]
+        if suspects:
+            self._suspects = [item for item in self._suspects if item[1].host != host.name]
+            self.counts.queued -= len(suspects)
+        for entry in entries + suspects:
+            self._fail_unreachable(entry, host)
+
+    def _fail_unreachable(self, entry: Entry, host: Host) -> None:
+        self._fail(entry, "host_unreachable", f"{host.name} could not be reached {host.failures} times in a row")
 
     # Ending
 
@@ -212,16 +251,21 @@ class Policy:
         if lease.fetched or self._leases.get(lease.rid) is not lease:
             return
         lease.fetched = True
-        host = self._host(lease.entry.host, now)
+        host = self._hosts[lease.entry.host]
         host.finish(now)
         self._learn(host, answer, now)
 
     def _learn(self, host: Host, answer: Answer, now: float) -> None:
+        was_dead = host.dead
         host.learn(answer, now)
-        if answer.unreachable and host.probing:
+        if host.dead != was_dead:
+            self._reachable += -host.pending if host.dead else host.pending
+        if answer.unreachable and host.hopeless and not self._reachable:
             self._give_up(host)
-        elif host.place is None or host.snoozed or host.ready_at() > now:
-            self._place(host, now)
+        if answer.unreachable:
+            self._turns.place(host, now)
+        else:
+            self._turns.freed(host, now)
 
     def settle(self, lease: Lease, outcome: Outcome, now: float) -> bool:
         """End a lease; ``False``, and no effect at all, if it is no longer held."""
@@ -231,10 +275,9 @@ class Policy:
         match outcome:
             case Done():
                 self.counts.done += 1
+                self._end(lease.entry)
             case Again(delay, spent):
-                lease.entry.attempts += spent
-                lease.entry.front = lease.entry.front or not spent
-                self._enqueue(lease.entry, now, delay)
+                self._again(lease.entry, delay, spent, now)
             case Fail(reason, detail):
                 self._fail(lease.entry, reason, detail)
             case Move(entry, fingerprint):
@@ -250,55 +293,71 @@ class Policy:
         held.discard(lease.rid)
         if not held:
             del self._held[lease.worker]
-            self._suspects.discard(lease.worker)
+            self._alone.discard(lease.worker)
+
+    def _end(self, entry: Entry) -> None:
+        host = self._hosts[entry.host]
+        host.pending -= 1
+        self._reachable -= not host.dead
+
+    def _again(self, entry: Entry, delay: float, spent: bool, now: float) -> None:
+        host = self._hosts[entry.host]
+        entry.attempts += spent
+        if spent and host.given_up and not self._reachable:
+            self._fail_unreachable(entry, host)
+            return
+        entry.front = entry.front or not spent
+        self._enqueue(host, entry, delay, now)
 
     def _move(self, old: Entry, new: Entry, fingerprint: int, now: float) -> None:
-        self.counts.done += 1
-        self.seen.add(fingerprint)
         if self.seen.add(new.rid):
             new.attempts, new.front = old.attempts, True
-            self.counts.added += 1
-            self._enqueue(new, now, new.delay)
+            self._admit(new, now)
+        self.seen.add(fingerprint)
+        self.counts.done += 1
+        self._end(old)
 
     def _fail(self, entry: Entry, reason: str, detail: str) -> None:
         self.counts.failed += 1
         self.failed.append(FailedEntry(entry, reason, detail, time.time()))
+        self._end(entry)
 
     def extend(self, lease: Lease, now: float) -> bool:
         """Hold a lease for longer; ``False`` if it is no longer held."""
         if self._leases.get(lease.rid) is not lease:
             return False
         lease.expires = now + self.lease_seconds
-        self._expire_at(lease)
+        self._leases.move_to_end(lease.rid)
         return True
 
     def release(self, worker: str, now: float) -> int:
         """A worker died: its entries wait again, as suspects."""
-        leases = [self._leases[rid] for rid in self._held.get(worker, ())]
+        leases = sorted((self._leases[rid] for rid in self._held.get(worker, ())), key=lambda lease: lease.token)
         for lease in leases:
             self._lose(lease, now)
         return len(leases)
 
     def _lose(self, lease: Lease, now: float) -> None:
         self._drop(lease, now)
-        lease.entry.lost += 1
-        if lease.entry.lost >= self.max_lost:
-            self._fail(lease.entry, "worker_lost", f"its worker died {lease.entry.lost} times")
+        entry = lease.entry
+        entry.lost += 1
+        if entry.lost >= self.max_lost:
+            self._fail(entry, "worker_lost", f"its worker died {entry.lost} times")
         else:
-            self._enqueue(lease.entry, now, 0.0)
+            self._enqueue(self._hosts[entry.host], entry, 0.0, now)
 
     # Slots outside of entries
 
     def reserve(self, name: str, now: float, own_slot: bool) -> float:
         """A slot of a host for a fetch from inside; see ``Scheduler.reserve``."""
         host = self._host(name, now)
-        if host.ready_at() > now:
-            return host.ready_at() - now
-        if not own_slot and not host.has_room():
-            return math.inf
+        wait = max(host.next, host.resting) - now
+        if wait > 0 or not (own_slot or host.has_room()):
+            host.promised = now + PROMISE
+            return wait if wait > 0 else math.inf
+        host.promised = 0.0
         host.start(now, own_slot=own_slot)
-        if host.place is not None:
-            self._place(host, now)
+        self._turns.freed(host, now)
         return 0.0
 
     def unreserve(self, name: str, answer: Answer, now: float, own_slot: bool) -> None:
@@ -307,18 +366,13 @@ class Policy:
         host.finish(now, own_slot=own_slot)
         self._learn(host, answer, now)
 
+    def set_crawl_delay(self, name: str, seconds: float, now: float) -> None:
+        self._host(name, now).set_crawl_delay(seconds, now)
+
+    def delay_of(self, name: str) -> float:
+        return (self._hosts.get(name) or Host(name, self.politeness)).delay
+
     # For people
 
     def hosts(self) -> Iterator[Host]:
         return iter(self._hosts.values())
-
-    def load(self, host: Host) -> HostLoad:
-        return HostLoad(host.name, host.queued, host.in_flight, host.delay, host.latency, host.dead)
-
-    def set_crawl_delay(self, name: str, seconds: float, now: float) -> None:
-        host = self._host(name, now)
-        host.set_crawl_delay(seconds)
-
-    def delay_of(self, name: str) -> float:
-        host = self._hosts.get(name)
-        return host.delay if host else float(self.politeness.slots.get(name, {}).get("delay", self.politeness.delay))

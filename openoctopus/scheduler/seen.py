@@ -11,6 +11,14 @@ from openoctopus.dupefilter import BloomDupeFilter, RFPDupeFilter
 
 logger = logging.getLogger(__name__)
 
+#: Many small tables, so that growing one never stops the crawl; a prime number of them, so that fingerprints which are no
+#: good hashes spread over them too.
+TABLES = 1021
+#: Places of a new table; three quarters are used before it is doubled.
+PLACES = 64
+#: Stands for 0, which marks a free place; an odd number whose bits look random (the golden ratio).
+ZERO = 0x9E3779B97F4A7C15
+
 
 class Seen(Protocol):
     """A set of fingerprints that only grows."""
@@ -31,29 +39,25 @@ def seen_for(dupefilter: RFPDupeFilter) -> Seen:
 
 
 class Exact64Seen:
-    """64-bit fingerprints in open hash tables of machine words: 11 to 22 bytes each, where a ``set`` takes 92.
-
-    Many small tables, so that growing one of them never stops the crawl.
-    """
-
-    TABLES = 1024
+    """64-bit fingerprints in open hash tables of machine words: 11 to 22 bytes each, where a ``set`` takes 92."""
 
     def __init__(self) -> None:
-        self._tables = [array("Q", bytes(8 * 16)) for _ in range(self.TABLES)]
-        self._used = [0] * self.TABLES
+        self._tables = [array("Q", bytes(8 * PLACES)) for _ in range(TABLES)]
+        self._room = [PLACES * 3 // 4] * TABLES
 
     def add(self, fingerprint: int) -> bool:
-        number = fingerprint & (self.TABLES - 1)
+        fingerprint = fingerprint or ZERO
+        number = fingerprint % TABLES
         table = self._tables[number]
         mask = len(table) - 1
-        place = (fingerprint >> 10) & mask
+        place = fingerprint // TABLES & mask
         while found := table[place]:
             if found == fingerprint:
                 return False
-            place = (place + 1) & mask
+            place = place + 1 & mask
         table[place] = fingerprint
-        self._used[number] += 1
-        if self._used[number] * 4 > mask * 3:
+        self._room[number] -= 1
+        if not self._room[number]:
             self._grow(number)
         return True
 
@@ -61,28 +65,29 @@ class Exact64Seen:
         old = self._tables[number]
         table = array("Q", bytes(16 * len(old)))
         mask = len(table) - 1
-        for fingerprint in old:
-            if fingerprint:
-                place = (fingerprint >> 10) & mask
-                while table[place]:
-                    place = (place + 1) & mask
-                table[place] = fingerprint
+        for fingerprint in filter(None, old):
+            place = fingerprint // TABLES & mask
+            while table[place]:
+                place = place + 1 & mask
+            table[place] = fingerprint
         self._tables[number] = table
+        self._room[number] = len(table) * 3 // 4 - len(old) * 3 // 4
 
     def __contains__(self, fingerprint: object) -> bool:
         if not isinstance(fingerprint, int):
             return False
-        table = self._tables[fingerprint & (self.TABLES - 1)]
+        fingerprint = fingerprint or ZERO
+        table = self._tables[fingerprint % TABLES]
         mask = len(table) - 1
-        place = (fingerprint >> 10) & mask
+        place = fingerprint // TABLES & mask
         while found := table[place]:
             if found == fingerprint:
                 return True
-            place = (place + 1) & mask
+            place = place + 1 & mask
         return False
 
     def __len__(self) -> int:
-        return sum(self._used)
+        return sum(len(table) * 3 // 4 for table in self._tables) - sum(self._room)
 
 
 class Exact128Seen:
@@ -104,28 +109,29 @@ class Exact128Seen:
 
 
 class BloomSeen:
-    """A Bloom filter: a fixed number of bits, a stated share of mistakes (Bloom 1970; double hashing, Kirsch 2006)."""
+    """A Bloom filter: a fixed number of bits, a stated share of mistakes (Bloom 1970; double hashing, Kirsch 2006).
+
+    It asks half as many bits of each fingerprint as the smallest filter would: a fifth larger, twice as fast.
+    """
 
     def __init__(self, capacity: int, error_rate: float) -> None:
         self.capacity = capacity
-        bits = math.ceil(-capacity * math.log(error_rate) / math.log(2) ** 2)
-        self._size = max(bits, 64)
-        self._hashes = max(1, round(self._size / capacity * math.log(2)))
+        hashes = math.ceil(-math.log2(error_rate) / 2)
+        self._hashes = range(hashes)
+        self._size = max(64, math.ceil(-hashes * capacity / math.log1p(-(error_rate ** (1 / hashes)))))
         self._bits = bytearray(self._size // 8 + 1)
         self._count = 0
 
-    def _places(self, fingerprint: int) -> range:
-        step = (fingerprint * 0x9E3779B97F4A7C15 >> 32) % self._size | 1
-        start = fingerprint % self._size
-        return range(start, start + step * self._hashes, step)
-
     def add(self, fingerprint: int) -> bool:
+        bits, size = self._bits, self._size
+        place, step = fingerprint % size, (fingerprint * ZERO >> 32) % size | 1
         new = False
-        for place in self._places(fingerprint):
-            byte, bit = divmod(place % self._size, 8)
-            if not self._bits[byte] >> bit & 1:
-                self._bits[byte] |= 1 << bit
+        for _ in self._hashes:
+            byte, bit = place >> 3, 1 << (place & 7)
+            if not bits[byte] & bit:
+                bits[byte] |= bit
                 new = True
+            place = (place + step) % size
         if new:
             self._count += 1
             if self._count == self.capacity + 1:
@@ -135,8 +141,10 @@ class BloomSeen:
     def __contains__(self, fingerprint: object) -> bool:
         if not isinstance(fingerprint, int):
             return False
-        places = (divmod(place % self._size, 8) for place in self._places(fingerprint))
-        return all(self._bits[byte] >> bit & 1 for byte, bit in places)
+        size = self._size
+        place, step = fingerprint % size, (fingerprint * ZERO >> 32) % size | 1
+        places = ((place + number * step) % size for number in self._hashes)
+        return all(self._bits[place >> 3] >> (place & 7) & 1 for place in places)
 
     def __len__(self) -> int:
         return self._count
