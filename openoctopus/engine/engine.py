@@ -43,6 +43,8 @@ class Engine:
         self.settler = Settler(parts.scheduler, self._wake_all)
         #: Why the crawl ends; empty while it goes on.
         self.reason = ""
+        #: Whether it ends without waiting for anybody.
+        self.hurried = False
         self._start_hosts = start_hosts
         self._max_pending = parts.settings.MAX_PENDING_BYTES
         self._starting = True
@@ -65,6 +67,7 @@ class Engine:
 
     def hurry(self) -> None:
         """Give back what is under way and end now."""
+        self.hurried = True
         for worker in self._workers:
             worker.cancel()
 

@@ -16,6 +16,10 @@ from openoctopus.stats import Stats
 logger = logging.getLogger(__name__)
 
 
+#: How long a hurried crawl waits for each of its stores, in seconds.
+HURRY_SECONDS = 2.0
+
+
 class Watch(NamedTuple):
     """Whom the chain tells what became of an item."""
 
@@ -44,20 +48,32 @@ class Chain:
         self.retry_times = retry_times
         self._batches = [p for p in pipelines if isinstance(p, BatchPipeline)]
         self._steps = [step for p in pipelines if (step := _step(p))]
+        self._opened: list[object] = []
         self._waiting = 0
 
     async def open(self) -> None:
-        """Open every pipeline for the spider, in order."""
+        """Open every pipeline for the spider, in order; if one cannot be, those before it are closed again."""
         for pipeline in self.pipelines:
-            await self._call(pipeline, "open_spider")
+            try:
+                await self._call(pipeline, "open_spider")
+            except BaseException:
+                await self._close_spiders()
+                raise
+            self._opened.append(pipeline)
         for batch in self._batches:
             batch.begin(self.watch.failed, self.retry_times)
 
-    async def close(self) -> None:
-        """Write what waits, then close every pipeline; an error in one is logged and does not keep the others open."""
+    async def close(self, *, hurried: bool = False) -> None:
+        """Write what waits, then close every pipeline; an error in one is logged and does not keep the others open.
+
+        When ``hurried``, a store that is away is not waited for.
+        """
         for batch in self._batches:
-            await self._close_one(batch, batch.finish())
-        for pipeline in self.pipelines:
+            await self._close_one(batch, _within(HURRY_SECONDS, batch) if hurried else batch.finish())
+        await self._close_spiders()
+
+    async def _close_spiders(self) -> None:
+        for pipeline in self._opened:
             await self._close_one(pipeline, self._call(pipeline, "close_spider"))
 
     async def _close_one(self, pipeline: object, closing: Awaitable[None]) -> None:
@@ -144,6 +160,15 @@ class Chain:
             await asyncio.sleep(getattr(not_now, "delay", 0.0) or 1.0)
         finally:
             self._waiting -= 1
+
+
+async def _within(seconds: float, batch: BatchPipeline) -> None:
+    """Write the rest of a store's items in that time, or say how much is left."""
+    try:
+        async with asyncio.timeout(seconds):
+            await batch.finish()
+    except TimeoutError:
+        raise OctopusError(f"{batch.pending_bytes:,} bytes of items were not written") from None
 
 
 def _step(pipeline: object) -> Step | None:
