@@ -13,10 +13,6 @@ Kind = Literal["html", "xml", "json", "text"]
 TreeName = Literal["html5", "lxml"]
 
 
-#: The browser's tree nests no deeper than this.
-MAX_NESTING = 512
-
-
 class Tree(Protocol):
     """A parser, and how its nodes are read. A node is what the parser gives; texts and attribute values are ``str``."""
 
@@ -65,7 +61,7 @@ class Source:
         if self.tree is None:
             return json_or_none(self.text) if self.kind == "json" else self.text
         root = self.tree.parse(self.text, self.base_url)
-        if self.tree is _HTML5 and self.text.count("<") > MAX_NESTING and _HTML5.is_cut(root):
+        if self.tree is _HTML5 and _HTML5.is_cut(root):
             # The browser's tree ends at 512 levels and moves what lies deeper; libxml2 keeps 2,046 as they are.
             deeper = _LXML_HTML.parse(self.text, self.base_url)
             if not _LXML_HTML.is_cut(deeper):
