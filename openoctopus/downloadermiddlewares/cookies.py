@@ -57,10 +57,8 @@ class CookiesMiddleware(DownloaderMiddleware):
             self._send(request, session)
 
     def process_response(self, request: Request, response: Response, spider: Spider) -> Response:
-        for name, _ in response.headers.raw:
-            if len(name) == 10 and name.lower() == "set-cookie":
-                self._receive(request, response)
-                break
+        if response.headers.get("Set-Cookie") is not None:
+            self._receive(request, response)
         if self.jars or request.cookies is not None:
             _restore(request)
         return response
