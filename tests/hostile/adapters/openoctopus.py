@@ -15,10 +15,8 @@ from openoctopus import Request, Response, Spider, exceptions
 from .common import describe, fail, item_value
 
 VERSION = f"OpenOctopus {openoctopus.__version__}"
-#: Cases that run at the same time.
-AT_ONCE = 4
-#: Seconds after which a case is given up.
-PATIENCE = 60
+#: Cases that run at the same time, and the seconds after which one is given up.
+AT_ONCE, PATIENCE = 4, 60
 KINDS = (
     (exceptions.DownloadTimeout, "timeout"),
     (exceptions.IncompleteResponse, "incomplete"),
@@ -33,7 +31,6 @@ KINDS = (
 
 
 def classify(error: BaseException) -> dict[str, Any]:
-    """An exception in the words of the cases."""
     detail = f"{type(error).__name__}: {error}"
     if isinstance(error, exceptions.IgnoreRequest):
         return fail("robots" if "robots" in str(error) else "ignored", detail)
@@ -42,17 +39,10 @@ def classify(error: BaseException) -> dict[str, Any]:
 
 def result(response: Response, extract: dict[str, Any]) -> dict[str, Any]:
     return describe(
-        extract,
-        status=response.status,
-        url=response.url,
-        headers=response.headers.raw,
-        body=response.body,
-        text=lambda: response.text,
-        encoding=lambda: response.encoding,
-        css=lambda query: response.css(query).getall(),
-        xpath=lambda query: response.xpath(query).getall(),
-        json=lambda: response.json(),
-    )
+        extract, status=response.status, url=response.url, headers=response.headers.raw, body=response.body,
+        text=lambda: response.text, encoding=lambda: response.encoding, json=lambda: response.json(),
+        css=lambda query: response.css(query).getall(), xpath=lambda query: response.xpath(query).getall(),
+    )  # fmt: skip
 
 
 class CaseSpider(Spider):
@@ -78,23 +68,17 @@ class CaseSpider(Spider):
             again = item["url"] in self.urls
             self.urls.add(item["url"])
             try:
+                given = {
+                    name: item[name] for name in ("url", "method", "headers", "body", "cookies", "session") if name in item
+                }
                 yield Request(
-                    item["url"],
-                    self.parse,
-                    method=item.get("method", "GET"),
-                    headers=item.get("headers"),
-                    body=item.get("body"),
-                    cookies=item.get("cookies"),
-                    session=item.get("session", ""),
-                    errback=self.failed,
-                    cb_kwargs={"number": number},
-                    dont_filter=again,
+                    callback=self.parse, errback=self.failed, cb_kwargs={"number": number}, dont_filter=again, **given
                 )
             except exceptions.InvalidRequest as error:
                 self.results[number] = classify(error)
                 continue
             if not self.task["settings"].get("parallel"):
-                return
+                break
 
     def parse(self, response: Response, number: int):
         self.results[number] = result(response, self.task["extract"])
@@ -120,8 +104,6 @@ class CaseSpider(Spider):
 
 class ItemSpider(Spider):
     """Yields the items of an export case."""
-
-    name = "items"
 
     def __init__(self, items: list[Any]) -> None:
         super().__init__()
@@ -171,8 +153,7 @@ async def export(task: dict[str, Any]) -> dict[str, Any]:
             options = {"FEED_EXPORT_FIELDS": task["fields"]} if task.get("fields") else {}
             done = await openoctopus.crawl(ItemSpider, items=task["items"], outputs=[str(target)], **options)
             text = target.read_bytes().decode("utf-8", "surrogateescape") if target.exists() else ""
-        errors = [repr(failed.error) for failed in done.failed_items]
-        return {"export": text, "warned": bool(warnings), "item_errors": errors}
+        return {"export": text, "warned": bool(warnings), "item_errors": [repr(failed.error) for failed in done.failed_items]}
     except exceptions.OctopusError as error:
         return classify(error)
     finally:
