@@ -19,7 +19,7 @@ from openoctopus.engine import Engine, Fetcher, Observers, Parts, Stages
 from openoctopus.exceptions import CloseSpider
 from openoctopus.interrupts import Interrupts
 from openoctopus.pipelines.chain import Chain, Watch
-from openoctopus.pipelines.feeds import feeds_of
+from openoctopus.pipelines.outputs import stores_of
 from openoctopus.plugins import Entry, Plugin, build, entries, load, option_names, optional
 from openoctopus.scheduler.base import FailedEntry
 from openoctopus.settings import Settings, check_names, environment
@@ -139,7 +139,7 @@ class Crawler:
             "SPIDER_MIDDLEWARES", spidermiddlewares.built_in(settings), settings.SPIDER_MIDDLEWARES
         )
         self.extensions = self._family("EXTENSIONS", settings.EXTENSIONS)
-        self.pipelines = [*self._family("ITEM_PIPELINES", settings.ITEM_PIPELINES), *feeds_of(settings, outputs)]
+        self.pipelines = [*self._family("ITEM_PIPELINES", settings.ITEM_PIPELINES), *stores_of(settings, outputs)]
         self.observers = Observers(self.extensions, spider, stats)
         watch = Watch(self._stored, self._dropped, self._item_failed)
         self.chain = Chain(self.pipelines, spider, stats, watch, retry_times=settings.PIPELINE_RETRY_TIMES)

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from openoctopus.pipelines.base import BatchPipeline, ItemPipeline
+from openoctopus.pipelines.sql import SqlPipeline
 
-__all__ = ["BatchPipeline", "ItemPipeline"]
+__all__ = ["BatchPipeline", "ItemPipeline", "SqlPipeline"]

@@ -8,7 +8,7 @@ import dataclasses
 import gzip
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from openoctopus.pipelines import BatchPipeline
 from openoctopus.pipelines.base import Receipt
 from openoctopus.pipelines.feeds import FeedPipeline
 from openoctopus.spider import Spider
+from tests.pipelines.sql.contract import TABLES
+from tests.pipelines.sql.databases import need
 
 Rows = list[dict[str, str]]
 
@@ -28,6 +30,8 @@ class Store(NamedTuple):
 
     make: Callable[[Path], BatchPipeline]
     read: Callable[[Path], Rows]
+    #: Removes what is not in the folder.
+    drop: Callable[[Path], object] = lambda folder: None
 
 
 def feed(name: str, decode: Callable[[bytes], Rows], **options: Any) -> Store:
@@ -60,6 +64,7 @@ STORES = {
     "jsonl in parts": feed("items-%(batch_id)d.jsonl", jsonl, batch_item_count=7),
     "json in parts": feed("items-%(batch_id)d.json", json.loads, batch_item_count=7),
     "csv in parts": feed("items-%(batch_id)d.csv", table, batch_item_count=7),
+    **{name: Store(*store) for name, store in TABLES.items()},
 }
 REPLACING = {
     "jsonl anew": feed("items.jsonl", jsonl, overwrite=True),
@@ -69,6 +74,17 @@ REPLACING = {
 }
 every = pytest.mark.parametrize("store", [pytest.param(s, id=name) for name, s in (STORES | REPLACING).items()])
 appending = pytest.mark.parametrize("store", [pytest.param(s, id=name) for name, s in STORES.items()])
+
+
+@pytest.fixture(autouse=True)
+def _clean(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """A server must be there for its store, and keeps nothing of the test."""
+    store = request.getfixturevalue("store")
+    for name in TABLES:
+        if store is STORES[name]:
+            need(name)
+    yield
+    store.drop(tmp_path)
 
 
 class Crawl:

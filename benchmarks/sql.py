@@ -1,0 +1,298 @@
+"""How fast items go into tables: our store, the driver's own ``executemany``, and a statement and a commit for each item.
+
+``python -m benchmarks.sql [postgresql|mysql|sqlite ...] [--items 20000] [--rounds 5]``: all three write the same items into
+tables that have ``url`` as their key, with the same durability, in turns; the ratios are medians over rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sqlite3
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
+
+import asyncmy
+import asyncpg
+
+from openoctopus.crawler import new_runner
+from openoctopus.pipelines import SqlPipeline
+from openoctopus.pipelines.base import Receipt
+from openoctopus.spider import Spider
+
+Row = tuple[str, str, str, float, int, bool]
+COLUMNS = ("url", "title", "body", "price", "stock", "is_new")
+#: Rows that the drivers write in one transaction, as our store does.
+TOGETHER = 500
+
+
+def rows(count: int, dearer: float = 1.0) -> list[Row]:
+    """Items as a shop has them: a kilobyte each."""
+    text = "A sentence of a description, and 一句话 of another. " * 16
+    return [
+        (f"https://example.com/products/{n}", f"Product {n} 产品", text, n / 7 * dearer, n % 100, n % 2 == 0)
+        for n in range(count)
+    ]
+
+
+class Driver(ABC):
+    """A database by its driver alone."""
+
+    url: str
+    upsert: str
+    table: str
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Connect."""
+
+    async def empty(self) -> None:
+        """Make the driver's table anew, and see that ours is not there."""
+        await self.drop()
+        await self.run(self.table)
+
+    async def drop(self) -> None:
+        for table in ("bench_ours", "bench_driver"):
+            await self.run(f"DROP TABLE IF EXISTS {table}")
+
+    @abstractmethod
+    async def run(self, statement: str) -> None:
+        """Change a table."""
+
+    @abstractmethod
+    async def together(self, many: Sequence[Row]) -> None:
+        """Write rows by ``executemany`` in one transaction."""
+
+    @abstractmethod
+    async def alone(self, row: Row) -> None:
+        """Write one row and commit."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Disconnect."""
+
+
+class PostgreSql(Driver):
+    url = "postgresql://root@127.0.0.1:5432/test"
+    table = (
+        "CREATE TABLE bench_driver (url TEXT PRIMARY KEY, title TEXT, body TEXT, price DOUBLE PRECISION, stock BIGINT,"
+        " is_new BOOLEAN)"
+    )
+    upsert = (
+        "INSERT INTO bench_driver VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (url) DO UPDATE SET title = excluded.title,"
+        " body = excluded.body, price = excluded.price, stock = excluded.stock, is_new = excluded.is_new"
+    )
+
+    async def open(self) -> None:
+        self.connection = await asyncpg.connect(self.url)
+
+    async def run(self, statement: str) -> None:
+        await self.connection.execute(statement)
+
+    async def together(self, many: Sequence[Row]) -> None:
+        async with self.connection.transaction():
+            await self.connection.executemany(self.upsert, many)
+
+    async def alone(self, row: Row) -> None:
+        await self.connection.execute(self.upsert, *row)
+
+    async def close(self) -> None:
+        await self.connection.close()
+
+
+class MySql(Driver):
+    url = "mysql://root@127.0.0.1:3306/test"
+    table = (
+        "CREATE TABLE bench_driver (url VARCHAR(500) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY, title LONGTEXT,"
+        " body LONGTEXT, price DOUBLE, stock BIGINT, is_new BOOL) CHARACTER SET utf8mb4"
+    )
+    upsert = (
+        "INSERT INTO bench_driver VALUES (%s, %s, %s, %s, %s, %s) ON DUPLICATE KEY UPDATE title = VALUES(title),"
+        " body = VALUES(body), price = VALUES(price), stock = VALUES(stock), is_new = VALUES(is_new)"
+    )
+
+    async def open(self) -> None:
+        self.connection = await asyncmy.connect(host="127.0.0.1", user="root", database="test", charset="utf8mb4")
+
+    async def run(self, statement: str) -> None:
+        async with self.connection.cursor() as cursor:
+            await cursor.execute(statement)
+
+    async def together(self, many: Sequence[Row]) -> None:
+        async with self.connection.cursor() as cursor:
+            await cursor.executemany(self.upsert, many)
+        await self.connection.commit()
+
+    async def alone(self, row: Row) -> None:
+        async with self.connection.cursor() as cursor:
+            await cursor.execute(self.upsert, row)
+        await self.connection.commit()
+
+    async def close(self) -> None:
+        await self.connection.ensure_closed()
+
+
+class Sqlite(Driver):
+    """The driver in a thread, as it has to be in a crawl."""
+
+    table = (
+        "CREATE TABLE bench_driver (url TEXT PRIMARY KEY, title TEXT, body TEXT, price DOUBLE, stock INTEGER, is_new BOOLEAN)"
+    )
+    upsert = (
+        "INSERT INTO bench_driver VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (url) DO UPDATE SET title = excluded.title,"
+        " body = excluded.body, price = excluded.price, stock = excluded.stock, is_new = excluded.is_new"
+    )
+
+    async def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = f"{self.folder.name}/bench.db"
+        self.url = f"sqlite:///{self.path}"
+        self.connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+        self.connection.execute("PRAGMA journal_mode=WAL")
+
+    async def run(self, statement: str) -> None:
+        self.connection.execute(statement)
+
+    async def together(self, many: Sequence[Row]) -> None:
+        await asyncio.to_thread(self._together, many)
+
+    def _together(self, many: Sequence[Row]) -> None:
+        self.connection.execute("BEGIN")
+        self.connection.executemany(self.upsert, many)
+        self.connection.execute("COMMIT")
+
+    async def alone(self, row: Row) -> None:
+        await asyncio.to_thread(self.connection.execute, self.upsert, row)
+
+    async def close(self) -> None:
+        self.connection.close()
+        self.folder.cleanup()
+
+
+DRIVERS: dict[str, Callable[[], Driver]] = {"postgresql": PostgreSql, "mysql": MySql, "sqlite": Sqlite}
+
+
+class Ours:
+    """Our store, opened as a crawl opens it: what that takes is not counted, as connecting the driver is not."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.store = SqlPipeline(driver.url, table="bench_ours", key="url", created_at="")
+        self.pages = 0
+
+    async def open(self) -> None:
+        await self.store.open_spider(Spider("bench"))
+        self.store.begin(_fail, 0)
+
+    async def put(self, many: Sequence[Row]) -> None:
+        """Items, each of a page of its own, until all of them are durable."""
+        owed = len(many)
+        done = asyncio.Event()
+
+        def settle(page: Receipt) -> None:
+            nonlocal owed
+            owed -= 1
+            if not owed:
+                done.set()
+
+        for row in many:
+            self.pages += 1
+            receipt = Receipt(settle)
+            receipt.rid, receipt.fetched_at = self.pages, 1.7e9 + self.pages
+            self.store.put(dict(zip(COLUMNS, row, strict=True)), receipt)
+            receipt.close()
+            if self.pages % 100 == 0:
+                await asyncio.sleep(0)
+        self.store.flush()
+        await done.wait()
+
+    async def close(self) -> None:
+        await self.store.finish()
+        await self.store.close()
+
+
+def _fail(item: Any, error: Exception) -> None:
+    raise error
+
+
+async def in_batches(driver: Driver, many: Sequence[Row]) -> None:
+    for start in range(0, len(many), TOGETHER):
+        await driver.together(many[start : start + TOGETHER])
+
+
+async def one_by_one(driver: Driver, many: Sequence[Row]) -> None:
+    for row in many:
+        await driver.alone(row)
+
+
+class Speed:
+    """Items per second and microseconds of our processor per item, round by round."""
+
+    def __init__(self) -> None:
+        self.rates: list[float] = []
+        self.costs: list[float] = []
+
+    async def take(self, work: Any, count: int) -> None:
+        since, cpu = perf_counter(), process_time()
+        await work
+        self.rates.append(count / (perf_counter() - since))
+        self.costs.append((process_time() - cpu) / count * 1e6)
+
+    def __str__(self) -> str:
+        return f"{median(self.rates):>9,.0f} items/s {median(self.costs):>7.1f} µs of CPU"
+
+
+def ratio(one: Iterable[float], other: Iterable[float]) -> float:
+    return median(a / b for a, b in zip(one, other, strict=True))
+
+
+async def compare(name: str, count: int, rounds: int) -> None:
+    """All ways in turns: new rows first, then the same rows with other prices."""
+    many = {"new": rows(count), "changed": rows(count, 1.5)}
+    few = {what: given[: max(count // 20, 200)] for what, given in many.items()}
+    speeds = {(way, what): Speed() for way in ("ours", "driver", "one by one") for what in many}
+    for _ in range(rounds):
+        driver = DRIVERS[name]()
+        await driver.open()
+        await driver.empty()
+        store = Ours(driver)
+        await store.open()
+        await store.put(few["new"][:1])  # the table is made
+        for what in many:
+            await speeds["ours", what].take(store.put(many[what]), count)
+            await speeds["driver", what].take(in_batches(driver, many[what]), count)
+        await store.close()
+        await driver.empty()
+        for what in many:
+            await speeds["one by one", what].take(one_by_one(driver, few[what]), len(few[what]))
+        await driver.drop()
+        await driver.close()
+    for what in many:
+        show(name, what, speeds)
+
+
+def show(name: str, what: str, speeds: Mapping[tuple[str, str], Speed]) -> None:
+    print(f"{name}, {what} rows")
+    for way in ("ours", "driver", "one by one"):
+        print(f"  {way:<12} {speeds[way, what]}")
+    mine = speeds["ours", what].rates
+    print(f"  ours to the driver's executemany: {ratio(mine, speeds['driver', what].rates):.2f}")
+    print(f"  ours to one by one: {ratio(mine, speeds['one by one', what].rates):.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("databases", nargs="*", metavar="DATABASE", help=f"{', '.join(DRIVERS)}; all of them by default")
+    parser.add_argument("--items", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    with new_runner() as runner:
+        for name in given.databases or DRIVERS:
+            runner.run(compare(name, given.items, given.rounds))
+
+
+if __name__ == "__main__":
+    main()
