@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from openoctopus import downloadermiddlewares, spidermiddlewares
+from openoctopus import downloadermiddlewares, log, spidermiddlewares
 from openoctopus.downloadermiddlewares.base import compose
 from openoctopus.downloaders import Downloaders
 from openoctopus.engine import Engine, Fetcher, Observers, Parts, Stages
-from openoctopus.exceptions import CloseSpider
+from openoctopus.exceptions import CloseSpider, OctopusError, SettingsError
+from openoctopus.http.data import trusted_packages
 from openoctopus.interrupts import Interrupts
 from openoctopus.pipelines.chain import Chain, Watch
 from openoctopus.pipelines.outputs import stores_of
@@ -29,6 +31,19 @@ from openoctopus.stats import Stats
 
 logger = logging.getLogger(__name__)
 
+#: How many more objects are made than dropped before cycles are looked for, by generation.
+GC_THRESHOLDS = (20_000, 20, 100)
+#: Reasons for dropped items that are counted apart, and how much of each is kept.
+REASONS = 100
+REASON_LENGTH = 100
+#: What is counted where a request ends before it is sent.
+REFUSALS = (
+    "start_urls_refused",
+    "offsite/scheme_filtered",
+    "spider_exceptions/count",
+    "request_failed_count",
+    "request_dropped_count",
+)
 #: Failed items that are kept for the result; more are only counted.
 MAX_FAILED_ITEMS = 10_000
 
@@ -60,9 +75,12 @@ class Result:
     def exit_code(self) -> int:
         """0 finished; 1 failed, or nothing could be fetched; 3 stopped before the end."""
         asked, answered = self.stats.get("downloader/request_count"), self.stats.get("downloader/response_count")
-        if self.stats.get("start_error") or self.stats.get("close_errors") or (asked and not answered):
+        if self.stats.get("start_error") or self.stats.get("close_errors"):
             return 1
-        return 3 if self.reason in ("shutdown", "interrupted", "memusage_exceeded") else 0
+        if self.reason in ("shutdown", "interrupted", "memusage_exceeded"):
+            return 3
+        tried = asked or any(self.stats.get(name) for name in REFUSALS)
+        return 1 if tried and not answered and not self.stats.get("item_scraped_count") else 0
 
 
 def crawl_settings(
@@ -72,6 +90,8 @@ def crawl_settings(
 
     Raises ``SettingsError`` for unknown names and wrong values.
     """
+    if not isinstance(spider.custom_settings, Mapping):
+        raise SettingsError(f"{spider.__name__}.custom_settings is a mapping, not {spider.custom_settings!r}")
     layers = {
         "project": dict(project or {}),
         "spider": dict(spider.custom_settings),
@@ -119,9 +139,12 @@ class Crawler:
         self.stats = Stats()
         self.keep_items = keep_items
         self._items: list[Any] = []
+        self._reasons: set[str] = set()
         self._failed_items: deque[FailedItem] = deque(maxlen=MAX_FAILED_ITEMS)
         self._put_together(outputs)
         spider.settings, spider.stats, spider._fetch = settings, self.stats, self.fetcher.fetch
+        # Items and enums of the spider's own package may come out of a queue, though nothing has imported them yet.
+        trusted_packages.add(type(spider).__module__.partition(".")[0])
 
     def _put_together(self, outputs: Sequence[tuple[str, bool]]) -> None:
         settings, spider, stats = self.settings, self.spider, self.stats
@@ -170,9 +193,17 @@ class Crawler:
 
     def _dropped(self, item: Any, reason: str) -> None:
         self.stats.inc("item_dropped_count")
-        self.stats.inc(f"item_dropped_reasons_count/{reason}")
+        self.stats.inc(f"item_dropped_reasons_count/{self._kind_of(reason)}")
         logger.info("item dropped: %s", reason)
         self.observers.item_dropped(item, reason)
+
+    def _kind_of(self, reason: str) -> str:
+        """The reason as it is counted: a reason that names its item would be a kind for each item."""
+        kind = reason[:REASON_LENGTH]
+        if kind not in self._reasons and len(self._reasons) >= REASONS:
+            return "other"
+        self._reasons.add(kind)
+        return kind
 
     def _item_failed(self, item: Any, error: Exception) -> None:
         if isinstance(error, CloseSpider):
@@ -230,7 +261,7 @@ class Crawler:
 
     async def _close(self) -> None:
         reason = self.engine.reason or "failed"
-        await self.chain.close()
+        await self.chain.close(hurried=self.engine.hurried)
         await self.engine.finish()
         for name in ("close", "closed"):
             await self._close_spider(name, reason)
@@ -262,25 +293,62 @@ async def crawl(
     """Run a spider in the running loop: in notebooks, tests and services; any number at once.
 
     Options in capitals are settings, the others arguments of the spider. ``outputs``: files of items, as ``-o`` takes them.
+    ``keep_items``: the result holds the items too. ``project``: settings below the spider's own.
     """
+    return await _interruptible(_crawler(spider, outputs, keep_items, project, options))
+
+
+def run(
+    spider: type[Spider],
+    *,
+    outputs: Sequence[str] = (),
+    keep_items: bool = False,
+    project: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Result:
+    """Run a spider in a script, and return when it has ended; arguments as for ``crawl``.
+
+    The log is written as the settings say, unless the script has set up its own. Ctrl-C once completes what is under way,
+    twice ends at once.
+    """
+    if asyncio._get_running_loop() is not None:
+        raise OctopusError("run() is for scripts; where a loop is running it is `await openoctopus.crawl(...)`")
+    crawler = _crawler(spider, outputs, keep_items, project, options)
+    is_set_up = logging.getLogger().hasHandlers()
+    with nullcontext() if is_set_up else log.writing(crawler.settings), new_runner() as runner:
+        return runner.run(_interruptible(crawler))
+
+
+def _crawler(
+    spider: type[Spider],
+    outputs: Sequence[str],
+    keep_items: bool,
+    project: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Crawler:
+    if not (isinstance(spider, type) and issubclass(spider, Spider)):
+        raise OctopusError(f"what is crawled is a spider class, not {spider!r}")
     overrides = {name: value for name, value in options.items() if name.isupper()}
     arguments = {name: value for name, value in options.items() if not name.isupper()}
     settings = crawl_settings(spider, project, overrides)
-    crawler = Crawler(spider(**arguments), settings, outputs=[(path, False) for path in outputs], keep_items=keep_items)
-    with Interrupts(crawler, settings.DRAIN_SECONDS):
+    return Crawler(spider(**arguments), settings, outputs=[(path, False) for path in outputs], keep_items=keep_items)
+
+
+async def _interruptible(crawler: Crawler) -> Result:
+    with Interrupts(crawler, crawler.settings.DRAIN_SECONDS):
         return await crawler.crawl()
 
 
-def run(spider: type[Spider], **options: Any) -> Result:
-    """Run a spider in a script, and return when it has ended; options as for ``crawl``.
-
-    Ctrl-C once completes what is under way, twice ends at once.
-    """
-    with new_runner() as runner:
-        return runner.run(crawl(spider, **options))
-
-
-def new_runner() -> asyncio.Runner:
+@contextmanager
+def new_runner() -> Iterator[asyncio.Runner]:
     """A runner of asyncio, on uvloop where it is installed."""
-    uvloop = optional("uvloop")
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop if uvloop else None)
+    uvloop, before = optional("uvloop"), gc.get_threshold()
+    # A crawl makes and drops very many objects and few cycles: look for these more rarely than for a script's.
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop if uvloop else None) as runner:
+            yield runner
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)

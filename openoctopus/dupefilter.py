@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any, Literal
-
-import can_ada
+from urllib.parse import unquote_plus
 
 from openoctopus.exceptions import InvalidRequest, SettingsError
 from openoctopus.http import Request
@@ -23,7 +22,7 @@ OPTIONS = frozenset({"ignore_query", "keep_parameters", "keep_fragment", "includ
 
 
 class RFPDupeFilter(Plugin):
-    """Two requests are the same when method, canonical URL, body and the chosen headers are.
+    """Two requests are the same when method, canonical URL, body, session and the chosen headers are.
 
     The canonical URL has its query sorted and no fragment. ``request.meta["fingerprint"]`` overrides it for one request: a
     text stands for the whole identity, a mapping changes options (``{"ignore_query": True}``).
@@ -76,6 +75,8 @@ class RFPDupeFilter(Plugin):
                 identity = f"{request.method}\n{identity}\n"
         else:
             identity = self._identity(request, own)
+        if request.session:  # two accounts see two pages
+            identity = f"{request.session}\0{identity}"
         encoded = identity.encode("utf-8", "surrogatepass")
         return self._hashed(b"%b\0%b" % (encoded, request.body) if request.body else encoded)
 
@@ -124,13 +125,8 @@ def _without_query(url: str, ignore_query: bool, keep: frozenset[str]) -> str:
         return url
     url, mark, fragment = url.partition("#")
     before, _, query = url.partition("?")
-    kept = [part for part in query.split("&") if _name_of(part) in keep] if keep else []
+    kept = [part for part in query.split("&") if unquote_plus(part.partition("=")[0]) in keep] if keep else []
     return before + ("?" + "&".join(kept) if kept else "") + mark + fragment
-
-
-def _name_of(part: str) -> str:
-    """The decoded name of one parameter."""
-    return next(iter(can_ada.URLSearchParams(part).keys()), "") or ""
 
 
 class BloomDupeFilter(RFPDupeFilter):

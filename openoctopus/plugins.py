@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from openoctopus.exceptions import MissingExtra, SettingsError
+from openoctopus.exceptions import MissingExtra, OctopusError, SettingsError
 from openoctopus.settings import Settings, masked
 
 
@@ -157,7 +157,12 @@ def build(kind: type[Any], settings: Settings, keywords: Mapping[str, Any] | Non
     if own and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in _parameters(kind)):
         known = ", ".join(keywords_of(kind)) or "none"
         raise SettingsError(f"{kind.__name__} has no keyword {', '.join(map(repr, own))}; it has {known}")
-    return kind(**values, **own)
+    try:
+        return kind(**values, **own)
+    except OctopusError:
+        raise
+    except Exception as error:
+        raise SettingsError(f"{kind.__name__} cannot be made: {type(error).__name__}: {error}") from error
 
 
 def _typed(settings: Settings, option: str, parameter: inspect.Parameter) -> Any:

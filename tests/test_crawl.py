@@ -586,3 +586,42 @@ async def test_a_page_that_yields_very_much_lets_others_in() -> None:
     async with Site({"/": "", "/huge": "", "/small": ""}) as site:
         await run(Huge, site)
     assert order == ["small", "huge"]
+
+
+class OpensFirst(ItemPipeline):
+    closed = False
+
+    def open_spider(self, spider):
+        OpensFirst.closed = False
+
+    def close_spider(self, spider):
+        OpensFirst.closed = True
+
+
+class CannotOpen(ItemPipeline):
+    async def open_spider(self, spider):
+        raise OSError("no such database")
+
+
+async def test_a_pipeline_that_cannot_be_opened_ends_the_crawl_before_the_first_request() -> None:
+    async with Site({"/": ""}) as site:
+        with pytest.raises(OSError, match="no such database"):
+            await run(Many, site, ITEM_PIPELINES={OpensFirst: 1, CannotOpen: 2})
+        assert not site.log
+    assert OpensFirst.closed
+
+
+async def test_reasons_that_name_their_items_are_not_each_a_kind() -> None:
+    class Talks(ItemPipeline):
+        def process_item(self, item, spider):
+            raise DropItem(f"no price in {item}")
+
+    class Thousand(Pages):
+        def parse(self, response):
+            yield from ({"n": n} for n in range(1000))
+
+    async with Site({"/": ""}) as site:
+        result = await run(Thousand, site, ITEM_PIPELINES={Talks: 1})
+    reasons = result.stats.group("item_dropped_reasons_count")
+    assert len(reasons) <= 101
+    assert sum(reasons.values()) == 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter, time
 from typing import Any
@@ -15,9 +15,19 @@ from openoctopus.engine.fetching import carried
 from openoctopus.engine.observers import Observers
 from openoctopus.engine.reader import Reader, Turns, is_asynchronous, plain_results, refuse
 from openoctopus.engine.settler import Page
-from openoctopus.exceptions import CloseSpider, FetchError, HttpStatusError, IgnoreRequest, InvalidRequest, Later, Retry
+from openoctopus.exceptions import (
+    CloseSpider,
+    FetchError,
+    HttpStatusError,
+    IgnoreRequest,
+    InvalidRequest,
+    Later,
+    OctopusError,
+    Retry,
+)
 from openoctopus.http import Request, Response
 from openoctopus.http.codec import freeze, thaw
+from openoctopus.items import is_item
 from openoctopus.pipelines.chain import Chain
 from openoctopus.scheduler.base import DONE, Again, Entry, Fail, Lease, Move, Outcome, Scheduler
 from openoctopus.settings import Settings
@@ -116,7 +126,8 @@ class Carrier:
         except Exception as error:
             return await self._instead(page, lease, request, error)
         page.fetched_at = time()
-        return await self._call(page, request, str(request.callback or "parse"), response, response)
+        name = str(request.callback or "parse")
+        return await self._call(page, request, name, response, response, request._cb_kwargs or {})
 
     async def _instead(self, page: Page, lease: Lease, request: Request, error: Exception) -> Outcome:
         """What becomes of an entry that brought no page: obey what steers, tell the rest."""
@@ -181,15 +192,18 @@ class Carrier:
         if request.errback is None:
             return DONE if isinstance(error, IgnoreRequest) else Fail(reason, str(error))
         failure = Failure(error, request)
-        outcome = await self._call(page, request, str(request.errback), failure, Response(request.url, request=request))
+        response = Response(request.url, request=request)
+        outcome = await self._call(page, request, str(request.errback), failure, response, {})
         return outcome if outcome is DONE or isinstance(error, IgnoreRequest) else Fail(reason, f"{error}; {outcome}")
 
-    async def _call(self, page: Page, request: Request, name: str, argument: Any, response: Response) -> Outcome:
+    async def _call(
+        self, page: Page, request: Request, name: str, argument: Any, response: Response, keywords: Mapping[str, Any]
+    ) -> Outcome:
         """Have a method of the spider read; nothing that it raises ends the crawl."""
         since = perf_counter()
         self._reading = name, request
         try:
-            found = self.reader.method(name)(argument, **(request._cb_kwargs or {}))
+            found = self.reader.method(name)(argument, **keywords)
             if is_asynchronous(found):
                 async for one in self.reader.results(found):
                     await self._take(page, one, response)
@@ -232,6 +246,8 @@ class Carrier:
             if len(page.found) >= ADD_TOGETHER:
                 await self.add(page)
         elif found is not None:
+            if not is_item(found):
+                raise OctopusError(f"the callback gave a {type(found).__name__}; it should give requests and items")
             found = self.parts.admission.found(found, response)
             if found is not None:
                 await self.item(page, found)

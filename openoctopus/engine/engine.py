@@ -13,7 +13,7 @@ from typing import Any
 
 from openoctopus.engine.carrier import Carrier, Parts
 from openoctopus.engine.limits import Limits, Watchdog
-from openoctopus.engine.reader import plain_results
+from openoctopus.engine.reader import Turns, plain_results
 from openoctopus.engine.settler import Page, Settler
 from openoctopus.exceptions import CloseSpider, InvalidRequest
 from openoctopus.http import Request
@@ -55,9 +55,10 @@ class Engine:
         self._limits = Limits(parts.settings, parts.stats, self.stop)
 
     def stop(self, reason: str) -> None:
-        """End the crawl: requests under way are completed, those that wait stay where they are."""
+        """End the crawl: requests under way are completed, in ``DRAIN_SECONDS`` at most; those that wait stay there."""
         if not self.reason:
             self.reason = reason
+            asyncio.get_running_loop().call_later(self.parts.settings.DRAIN_SECONDS, self.hurry)
             logger.info("closing: %s", reason)
             self._wake_all()
 
@@ -67,8 +68,9 @@ class Engine:
 
     def hurry(self) -> None:
         """Give back what is under way and end now."""
-        self.hurried = True
-        for worker in self._workers:
+        working = [worker for worker in self._workers if not worker.done()]
+        self.hurried = self.hurried or bool(working)
+        for worker in working:
             worker.cancel()
 
     async def run(self) -> str:
@@ -92,10 +94,12 @@ class Engine:
 
     async def _start(self) -> None:
         """Draw the first requests, only as fast as the crawl digests them."""
-        page = Page(None, self.settler)
+        page, turns = Page(None, self.settler), Turns()
         try:
             async for found in self._first_ones():
                 await self._take_start(page, found)
+                if turns.over():
+                    await asyncio.sleep(0)
                 while self.scheduler.counts.queued >= START_AHEAD and not self.reason:
                     await self._wait(LONGEST_WAIT)
                 if self.reason:

@@ -96,6 +96,8 @@ def plain_results(found: Any) -> Iterator[Any]:
     if isinstance(found, Request) or is_item(found):
         return iter((found,))
     try:
+        if isinstance(found, str | bytes):
+            raise TypeError
         return iter(found)
     except TypeError:
         raise OctopusError(f"the callback gave a {type(found).__name__}; it should give requests and items") from None

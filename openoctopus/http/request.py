@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ Callback = str | Callable[..., Any]
 Cookies = Mapping[str, str] | list[dict[str, Any]]
 
 _METHOD_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ-_abcdefghijklmnopqrstuvwxyz")
+_ENDS_COOKIE = re.compile("[\x00-\x08\x0a-\x1f\x7f;]")
 _STR = frozenset({str})
 
 
@@ -180,10 +182,24 @@ def _keywords(values: Any) -> dict[str, Any]:
 
 def _copied_cookies(cookies: Any) -> Cookies | None:
     if isinstance(cookies, Mapping):
+        for name, value in cookies.items():
+            _check_cookie(name, value)
         return dict(cookies) or None
     if isinstance(cookies, list | tuple) and all(isinstance(cookie, Mapping) for cookie in cookies):
+        for cookie in cookies:
+            _check_cookie(cookie.get("name"), cookie.get("value"))
         return [dict(cookie) for cookie in cookies] or None
     raise InvalidRequest(f"cookies are a mapping, or a list of mappings with name and value, not {cookies!r:.200}")
+
+
+def _check_cookie(name: Any, value: Any) -> None:
+    """What would end a cookie, or the header that it is sent in, is refused (RFC 6265bis, 5.6)."""
+    if not isinstance(name, str | bytes) or not isinstance(value, str | bytes | int | float):
+        raise InvalidRequest(f"a cookie has a name and a value, which are texts: {name!r:.80} = {value!r:.80}")
+    for part in (name, value):
+        text = part.decode("latin-1") if isinstance(part, bytes) else str(part)
+        if _ENDS_COOKIE.search(text):
+            raise InvalidRequest(f"control character or ; in the cookie {name!r:.80}")
 
 
 def _checked_priority(priority: Any) -> int:

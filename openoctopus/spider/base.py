@@ -47,7 +47,16 @@ class Spider:
         return logging.getLogger(self.name)
 
     async def start(self) -> AsyncIterator[Any]:
-        """The first requests; items may be yielded too. Drawn only as fast as the crawl digests them."""
+        """The first requests; items may be yielded too. Drawn only as fast as the crawl digests them.
+
+        Those of ``start_requests()``, where a spider has that older method; else one for each of ``start_urls``.
+        """
+        if (older := getattr(self, "start_requests", None)) is not None:
+            for found in older():
+                yield found
+            return
+        if isinstance(self.start_urls, str):
+            raise InvalidRequest(f"start_urls is a list of URLs, not one text: [{self.start_urls!r}]")
         for url in self.start_urls:
             try:
                 request = Request(url)

@@ -96,7 +96,8 @@ class CaseSpider(Spider):
     def done(self, response: Response, number: int):
         self.results[number] = result(response, self.task["extract"])
 
-    def failed(self, failure, number: int):
+    def failed(self, failure):
+        number = failure.cb_kwargs["number"]
         if self.task["kind"] != "follow_all" or self.results[number] is None:
             self.results[number] = classify(failure.value)
         yield from self.more()
