@@ -76,7 +76,7 @@ class RFPDupeFilter(Plugin):
         else:
             identity = self._identity(request, own)
         if request.session:  # two accounts see two pages
-            identity = f"{request.session}\0{identity}"
+            identity = f"\1{request.session}\0{identity}"
         encoded = identity.encode("utf-8", "surrogatepass")
         return self._hashed(b"%b\0%b" % (encoded, request.body) if request.body else encoded)
 

@@ -31,7 +31,7 @@ from openoctopus.scheduler.seen import Seen
 from openoctopus.scheduler.turns import Turns
 
 #: So many things that time alone has changed are taken in by one claim, so that a hundred thousand never hold it up.
-AT_ONCE = 64
+AT_ONCE = 32
 #: Workers give way to a suspect that has waited so long, in seconds, until one of them holds nothing else.
 SUSPECT_PATIENCE = 10.0
 
@@ -230,7 +230,7 @@ class Policy:
 
     def _give_up(self, host: Host) -> None:
         """The last try failed too: what still waits for this host fails with it."""
-        host.given_up, host.place = True, None
+        host.given_up = True
         self.counts.queued -= host.queued
         self.counts.delayed -= len(host.later or ())
         entries = host.clear()

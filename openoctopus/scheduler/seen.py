@@ -56,8 +56,8 @@ class Exact64Seen:
                 return False
             place = place + 1 & mask
         table[place] = fingerprint
-        self._room[number] -= 1
-        if not self._room[number]:
+        room = self._room[number] = self._room[number] - 1
+        if not room:
             self._grow(number)
         return True
 

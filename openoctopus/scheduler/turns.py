@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from openoctopus.scheduler.hosts import Host
@@ -21,22 +21,32 @@ class Turns:
         self._snoozed: list[tuple[Any, ...]] = []
         #: Hosts without hope: snoozed too, unless only such are left.
         self._resting: list[tuple[Any, ...]] = []
+        #: Hosts that have a place.
+        self._placed = 0
         self._number = 0
 
     def place(self, host: Host, now: float) -> None:
         """Put a host where it belongs: behind those that wait already, or nowhere without work or room."""
+        self._placed -= host.place is not None
         if not host.queued or not host.has_room():
             host.place = None
             return
+        self._placed += 1
         self._number += 1
         ready_at = host.ready_at()
         host.snoozed = ready_at > now
         if host.snoozed:
             host.place = (ready_at, self._number, host)
-            heappush(self._resting if host.hopeless and host.resting > now else self._snoozed, host.place)
+            self._push(self._resting if host.hopeless and host.resting > now else self._snoozed, host.place)
         else:
             host.place = (-host.rank(), self._number, host)
-            heappush(self._runnable, host.place)
+            self._push(self._runnable, host.place)
+
+    def _push(self, heap: list[tuple[Any, ...]], item: tuple[Any, ...]) -> None:
+        heappush(heap, item)
+        if len(heap) > 2 * self._placed + 64:
+            heap[:] = [other for other in heap if other[2].place is other]
+            heapify(heap)
 
     def freed(self, host: Host, now: float) -> None:
         """A slot is free, or the time has become earlier."""

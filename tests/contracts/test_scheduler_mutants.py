@@ -1,0 +1,137 @@
+"""Does the model test find mistakes? One line of the policy is made wrong at a time, and each must be found out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+from openoctopus import scheduler
+from openoctopus.dupefilter import RFPDupeFilter
+from tests.scheduler.machine import walk
+from tests.scheduler.virtual import Factory
+
+SOURCES = Path(scheduler.__file__).parent
+MODULES = ("hosts", "turns", "policy", "memory")
+#: Walks after which a mistake counts as not found.
+WALKS = 300
+
+
+class Mutant(NamedTuple):
+    """What goes wrong, where, and the line that is replaced."""
+
+    mistake: str
+    module: str
+    right: str
+    wrong: str
+
+
+MUTANTS = [
+    Mutant("late settlements count", "policy",
+           "if self._leases.get(lease.rid) is not lease:\n            return False\n        self._drop",
+           "if lease.rid not in self._leases:\n            return False\n        self._drop"),
+    Mutant("a slot is freed twice", "policy",
+           "if lease.fetched or self", "if self"),
+    Mutant("a slot is not freed by settling", "policy",
+           "if not lease.fetched:", "if False:"),
+    Mutant("a pause stops nobody", "policy",
+           "if self.paused:\n            return None", "if False:\n            return None"),
+    Mutant("a suspect has company", "policy",
+           "if worker in self._alone:\n            return True", "if worker in self._alone:\n            pass"),
+    Mutant("a suspect goes to a busy worker", "policy",
+           "if self._suspects and worker not in self._held:", "if self._suspects:"),
+    Mutant("nobody gives way to a suspect", "policy",
+           "SUSPECT_PATIENCE <= now", "SUSPECT_PATIENCE < 0"),
+    Mutant("giving back spends an attempt", "policy",
+           "entry.attempts += spent", "entry.attempts += 1"),
+    Mutant("what is given back goes to the end", "policy",
+           "entry.front or not spent", "entry.front"),
+    Mutant("where an entry moved to is not seen", "policy",
+           "self.seen.add(fingerprint)", "pass"),
+    Mutant("a moved entry forgets its attempts", "policy",
+           "new.attempts, new.front = old.attempts, True", "new.front = True"),
+    Mutant("a death is not counted", "policy",
+           "entry.lost += 1", "pass"),
+    Mutant("an extended lease runs out", "policy",
+           "lease.expires = now + self.lease_seconds", "pass"),
+    Mutant("the order of expiries is wrong", "policy",
+           "self._leases.move_to_end(lease.rid)", "pass"),
+    Mutant("a delay is forgotten", "policy",
+           "if delay > 0:", "if delay > 5:"),
+    Mutant("hosts are given up while others live", "policy",
+           "and host.hopeless and not self._reachable:", "and host.hopeless:"),
+    Mutant("hosts are never given up", "policy",
+           "            self._give_up(host)\n", "            pass\n"),
+    Mutant("what was given up is tried again", "policy",
+           "if spent and host.given_up and not self._reachable:", "if False:"),
+    Mutant("delayed entries of a dead host stay", "policy",
+           "self.counts.delayed -= len(host.later or ())", "pass"),
+    Mutant("nobody notices a revival", "policy",
+           "if host.dead != was_dead:", "if host.dead > was_dead:"),
+    Mutant("no turn is kept for a fetch from inside", "policy",
+           "host.promised = now + PROMISE", "pass"),
+    Mutant("a fetch from inside goes beyond the limit", "policy",
+           "not (own_slot or host.has_room())", "False"),
+    Mutant("an urgent entry lifts no host", "turns",
+           "host.rank() > -host.place[0]", "False"),
+    Mutant("the last one goes first", "turns",
+           "host.place = (-host.rank(), self._number, host)", "host.place = (-host.rank(), -self._number, host)"),
+    Mutant("a host sleeps although it may go", "turns",
+           "host.ready_at() < host.place[0]", "False"),
+    Mutant("hopeless hosts are not roused", "turns",
+           "item[2].resting = 0.0", "pass"),
+    Mutant("what became impossible goes", "turns",
+           "if host.place is item and host.ready_at() <= now and host.has_room():", "if host.place is item:"),
+    Mutant("no delay is kept", "hosts",
+           "        if self.delay:\n            self._delay_from(now)\n", ""),
+    Mutant("the delay counts from the beginning", "hosts",
+           "self.concurrency == 1 or own_slot", "own_slot"),
+    Mutant("a dead host is tried by many", "hosts",
+           "1 if self.dead else self.concurrency", "self.concurrency"),
+    Mutant("an entry in front holds others back", "hosts",
+           "-min(self.keys[1:3], default=FRONT))", "-FRONT)"),
+    Mutant("a page that continues waits", "hosts",
+           "FRONT if entry.front else entry.priority", "entry.priority"),
+    Mutant("one burst makes many pauses", "hosts",
+           "self.dead and now >= self.resting", "self.dead"),
+    Mutant("Retry-After is not obeyed", "hosts",
+           "self.delay if retry_after is None else", "self.delay if True else"),
+    Mutant("a crawl delay begins later", "hosts",
+           "self.next = max(self.next, now + seconds)", "pass"),
+    Mutant("a revived host still rests", "hosts",
+           "        self.resting = 0.0\n\n    def _slow", "\n    def _slow"),
+]  # fmt: skip
+
+
+def mutated(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> Factory:
+    """The memory scheduler with one line changed."""
+    for name in MODULES:
+        source = (SOURCES / f"{name}.py").read_text("utf-8")
+        if name == mutant.module:
+            assert source.count(mutant.right) == 1, f"{name}.py has no longer one line {mutant.right!r}"
+            source = source.replace(mutant.right, mutant.wrong)
+        source = re.sub(
+            rf"^from openoctopus\.scheduler\.({'|'.join(MODULES)}) import", r"from mutated_\1 import", source, flags=re.M
+        )
+        module = ModuleType(f"mutated_{name}")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(compile(source, f"{name}.py with {mutant.mistake}", "exec"), module.__dict__)
+    kind: Any = sys.modules["mutated_memory"].MemoryScheduler
+    return lambda settings, lease_seconds, clock: kind(RFPDupeFilter(), settings, clock=clock, lease_seconds=lease_seconds)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)
+def test_a_mistake_is_found_out(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    factory = mutated(mutant, monkeypatch)
+
+    with pytest.raises(Exception):  # a mistake may break an assertion of the model, or the code itself
+        walk_often(factory)
+
+
+def walk_often(factory: Factory) -> None:
+    for seed in range(WALKS):
+        walk(factory, seed)
