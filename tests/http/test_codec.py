@@ -103,7 +103,7 @@ def test_meta_comes_back(meta: dict[str, Any]) -> None:
     assert after_waiting(Request(URL, meta=meta)).meta == meta
 
 
-@pytest.mark.parametrize("field", ["meta", "cb_kwargs", "cookies"])
+@pytest.mark.parametrize("field", ["meta", "cb_kwargs"])
 def test_what_cannot_wait_is_refused_with_its_place(field: str) -> None:
     request = Request(URL, **{field: {"x": {"y": object()}}})  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match=rf"<GET {URL}> cannot be kept: {field}\['x'\]\['y'\] is a builtins.object"):

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
@@ -49,7 +50,9 @@ class Server:
 
     def make(self) -> None:
         """Make an empty database."""
-        for folder in [self.folder, *self.folder.parents][:3]:  # the user must be able to reach it
+        for folder in [self.folder, *self.folder.parents]:  # the user must be able to reach it
+            if folder == Path(tempfile.gettempdir()):
+                break
             folder.chmod(0o755)
         self.data.mkdir()
         if self._as_user:
