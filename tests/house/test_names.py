@@ -87,10 +87,22 @@ def test_each_room_has_a_page() -> None:
     }
     pages = {path.stem for path in (PROJECT / "docs").glob("*.md")}
     elsewhere = {
-        "__init__": "", "__main__": "commands", "cli": "commands", "http": "requests", "log": "logging", "plugins": "settings", "interrupts": "commands",
-        "downloadermiddlewares": "middlewares", "spidermiddlewares": "middlewares", "engine": "architecture", "selector": "selectors",
-        "spider": "spiders", "crawler": "architecture", "project": "projects", "monitor": "progress",
-    }  # fmt: skip
+        "__init__": "",
+        "__main__": "commands",
+        "cli": "commands",
+        "http": "requests",
+        "log": "logging",
+        "plugins": "settings",
+        "interrupts": "commands",
+        "downloadermiddlewares": "middlewares",
+        "spidermiddlewares": "middlewares",
+        "engine": "architecture",
+        "selector": "selectors",
+        "spider": "spiders",
+        "crawler": "architecture",
+        "project": "projects",
+        "monitor": "progress",
+    }
     assert {elsewhere.get(room, room) or "architecture" for room in rooms if room != "__pycache__"} <= pages
 
 
