@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
@@ -24,19 +25,30 @@ from openoctopus.pipelines import SqlPipeline
 from openoctopus.pipelines.base import Receipt
 from openoctopus.spider import Spider
 
-Row = tuple[str, str, str, float, int, bool]
-COLUMNS = ("url", "title", "body", "price", "stock", "is_new")
+Item = dict[str, Any]
+Row = tuple[Any, ...]
 #: Rows that the drivers write in one transaction, as our store does.
-TOGETHER = 500
+TOGETHER = SqlPipeline.max_items
 
 
-def rows(count: int, dearer: float = 1.0) -> list[Row]:
+def items_of(count: int, dearer: float = 1.0) -> list[Item]:
     """Items as a shop has them: a kilobyte each."""
     text = "A sentence of a description, and 一句话 of another. " * 16
     return [
-        (f"https://example.com/products/{n}", f"Product {n} 产品", text, n / 7 * dearer, n % 100, n % 2 == 0)
+        {
+            "url": f"https://example.com/products/{n}",
+            "title": f"Product {n} 产品",
+            "body": text,
+            "price": n / 7 * dearer,
+            "stock": n % 100,
+            "is_new": n % 2 == 0,
+        }
         for n in range(count)
     ]
+
+
+#: An item as the drivers take it.
+row_of = itemgetter("url", "title", "body", "price", "stock", "is_new")
 
 
 class Driver(ABC):
@@ -187,9 +199,10 @@ class Ours:
         await self.store.open_spider(Spider("bench"))
         self.store.begin(_fail, 0)
 
-    async def put(self, many: Sequence[Row]) -> None:
-        """Items, each of a page of its own, until all of them are durable."""
-        owed = len(many)
+    async def put(self, items: Sequence[Item]) -> None:
+        """Pages of ten items each, until all of them are durable."""
+        pages = range(0, len(items), 10)
+        owed = len(pages)
         done = asyncio.Event()
 
         def settle(page: Receipt) -> None:
@@ -198,14 +211,15 @@ class Ours:
             if not owed:
                 done.set()
 
-        for row in many:
+        for start in pages:
             self.pages += 1
-            receipt = Receipt(settle)
-            receipt.rid, receipt.fetched_at = self.pages, 1.7e9 + self.pages
-            self.store.put(dict(zip(COLUMNS, row, strict=True)), receipt)
-            receipt.close()
-            if self.pages % 100 == 0:
-                await asyncio.sleep(0)
+            page = Receipt(settle)
+            page.rid, page.fetched_at = self.pages, 1.7e9 + self.pages
+            for item in items[start : start + 10]:
+                page.ordinal += 1
+                self.store.put(item, page)
+            page.close()
+            await asyncio.sleep(0)  # a crawl gives the loop its turns
         self.store.flush()
         await done.wait()
 
@@ -218,14 +232,14 @@ def _fail(item: Any, error: Exception) -> None:
     raise error
 
 
-async def in_batches(driver: Driver, many: Sequence[Row]) -> None:
-    for start in range(0, len(many), TOGETHER):
-        await driver.together(many[start : start + TOGETHER])
+async def in_batches(driver: Driver, items: Sequence[Item]) -> None:
+    for start in range(0, len(items), TOGETHER):
+        await driver.together([row_of(item) for item in items[start : start + TOGETHER]])
 
 
-async def one_by_one(driver: Driver, many: Sequence[Row]) -> None:
-    for row in many:
-        await driver.alone(row)
+async def one_by_one(driver: Driver, items: Sequence[Item]) -> None:
+    for item in items:
+        await driver.alone(row_of(item))
 
 
 class Speed:
@@ -251,7 +265,7 @@ def ratio(one: Iterable[float], other: Iterable[float]) -> float:
 
 async def compare(name: str, count: int, rounds: int) -> None:
     """All ways in turns: new rows first, then the same rows with other prices."""
-    many = {"new": rows(count), "changed": rows(count, 1.5)}
+    many = {"new": items_of(count), "changed": items_of(count, 1.5)}
     few = {what: given[: max(count // 20, 200)] for what, given in many.items()}
     speeds = {(way, what): Speed() for way in ("ours", "driver", "one by one") for what in many}
     for _ in range(rounds):

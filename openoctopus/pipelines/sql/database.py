@@ -14,7 +14,7 @@ from sqlalchemy.schema import ExecutableDDLElement
 
 from openoctopus.exceptions import SettingsError
 from openoctopus.pipelines.sql.columns import columns_for, new_columns
-from openoctopus.pipelines.sql.dialect import Dialect, Found, Statement
+from openoctopus.pipelines.sql.dialect import Dialect, Found
 from openoctopus.pipelines.sql.errors import NotNow, RefusedRow, Trouble, advice, said, trouble
 from openoctopus.pipelines.sql.fitting import Fit
 from openoctopus.pipelines.sql.kinds import Kind
@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 #: Seconds that the database may take for one batch.
 _ANSWER = 60.0
+#: The same for a change of a table, which may have to read all its rows.
+_CHANGE = 600.0
 
 
 class Database:
@@ -55,7 +57,7 @@ class Database:
         #: Tables that we may not widen.
         self._fixed: set[str] = set()
         self._errors: tuple[type[Exception], ...] = (DBAPIError, OSError, *dialect.errors)
-        self._statements: dict[tuple[str, tuple[str, ...]], Statement] = {}
+        self._statements: dict[tuple[str, tuple[str, ...]], str] = {}
 
     async def open(self, names: Iterable[str]) -> None:
         """Connect, and see that these tables can be written or made. Nothing is changed.
@@ -205,7 +207,7 @@ class Database:
     async def _run(self, statement: ExecutableDDLElement) -> str:
         """Change a table. What is refused may have been done by another worker already, so it is returned."""
         try:
-            async with self.engine.begin() as connection:
+            async with asyncio.timeout(_CHANGE), self.engine.begin() as connection:
                 await connection.execute(statement)
         except DBAPIError as error:
             if trouble(error) in (Trouble.DATA, Trouble.ACCESS):
@@ -272,7 +274,7 @@ class Database:
         table = self.tables[row.table]
         return table.fit(table.plan(row.values), row.values, row.place, row.fetched_at, self._values.plain)
 
-    def _statements_for(self, table: Table, rows: Sequence[Fitted]) -> Iterator[tuple[Statement, list[tuple[Any, ...]]]]:
+    def _statements_for(self, table: Table, rows: Sequence[Fitted]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         """A field that an item does not have stays as it is in its row: items with the same fields are written together."""
         alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         for row in table.merged(rows):
@@ -285,7 +287,7 @@ class Database:
                 statement = self._statements[table.name, columns] = self._statement(table, columns)
             yield statement, values
 
-    def _statement(self, table: Table, columns: Sequence[str]) -> Statement:
+    def _statement(self, table: Table, columns: Sequence[str]) -> str:
         return self.dialect.statement(table, columns, self.engine.dialect)
 
 

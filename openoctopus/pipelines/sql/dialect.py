@@ -19,14 +19,6 @@ from openoctopus.pipelines.sql.options import Target
 from openoctopus.pipelines.sql.table import FETCHED_AT, ID, Table, is_own
 
 
-class Statement(NamedTuple):
-    """SQL that writes rows."""
-
-    text: str
-    #: Whether it takes the values of each column together.
-    by_column: bool = False
-
-
 class Found(NamedTuple):
     """What a database tells of a table."""
 
@@ -70,7 +62,7 @@ class Dialect(ABC):
         """Raises ``SettingsError`` or the database's error if a table cannot be made. Nothing is left behind."""
 
     @abstractmethod
-    async def may_write(self, connection: AsyncConnection, table: Table, statement: Statement) -> None:
+    async def may_write(self, connection: AsyncConnection, table: Table, statement: str) -> None:
         """The same for rows in a table, as this statement writes them. Nothing is written."""
 
     @abstractmethod
@@ -178,15 +170,15 @@ class Dialect(ABC):
 
     # Writing
 
-    def statement(self, table: Table, names: Sequence[str], dialect: sa.Dialect) -> Statement:
+    def statement(self, table: Table, names: Sequence[str], dialect: sa.Dialect) -> str:
         """SQL for rows with values in the order of these columns."""
         compiled = self.insert(table, names).compile(dialect=dialect, column_keys=list(names))
         assert list(compiled.positiontup or ()) == list(names), "values stand where their columns do"
-        return Statement(str(compiled))
+        return str(compiled)
 
-    async def write(self, connection: AsyncConnection, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
+    async def write(self, connection: AsyncConnection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Write rows in the transaction of the connection."""
-        await connection.exec_driver_sql(statement.text, list(rows))
+        await connection.exec_driver_sql(statement, list(rows))
 
 
 class AddColumn(ExecutableDDLElement):

@@ -45,6 +45,8 @@ def as_text(value: Any) -> str:
 
 
 def _written(value: Any) -> str:
+    if value is None:
+        raise no_fit(value, Kind.TEXT)
     if type(value) is Nested:
         return as_nested(value)
     if isinstance(value, date | time):
@@ -166,6 +168,8 @@ def as_bytes(value: Any) -> bytes:
 def as_nested(value: Any) -> str:
     """JSON. A single value may stand where others are lists or mappings."""
     data = value.data if type(value) is Nested else value
+    if data is None:
+        raise no_fit(value, Kind.NESTED)
     if type(data) not in (str, int, float, bool, list, dict):
         data = _written(data)
     try:

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.types import TypeEngine
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.sql.dialect import Dialect, Found, Statement, clause, split
+from openoctopus.pipelines.sql.dialect import Dialect, Found, clause, split
 from openoctopus.pipelines.sql.fitting import FIT, Fit, Unfit, as_naive_datetime
 from openoctopus.pipelines.sql.kinds import Kind
 from openoctopus.pipelines.sql.table import FETCHED_AT, ROW, Table
@@ -146,10 +146,11 @@ class MySql(Dialect):
         return statement.on_duplicate_key_update(assigned)
 
     async def may_create(self, connection: AsyncConnection, name: str) -> None:
-        await self._prepare(connection, f"CREATE TABLE {name} (a INT)")
+        quoted = ".".join(f"`{part}`" for part in name.split("."))
+        await self._prepare(connection, f"CREATE TABLE {quoted} (a INT)")
 
-    async def may_write(self, connection: AsyncConnection, table: Table, statement: Statement) -> None:
-        await self._prepare(connection, statement.text.replace("%s", "?"))
+    async def may_write(self, connection: AsyncConnection, table: Table, statement: str) -> None:
+        await self._prepare(connection, statement.replace("%s", "?"))
 
     async def _prepare(self, connection: AsyncConnection, text: str) -> None:
         """A statement that is prepared is judged, and not carried out."""

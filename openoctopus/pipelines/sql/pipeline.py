@@ -37,6 +37,8 @@ class SqlPipeline(BatchPipeline):
     reached, and the table checked, before the first request. ``job`` names the crawl whose items they are.
     """
 
+    max_items = 1000
+
     def __init__(self, url: str, *, job: str = "", **options: Any) -> None:
         self.target, self.options = parse(url, options)
         self._job = job

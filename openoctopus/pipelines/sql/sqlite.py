@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import chain
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
@@ -15,14 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.types import TypeEngine
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.sql.dialect import Dialect, Statement
+from openoctopus.pipelines.sql.dialect import Dialect
 from openoctopus.pipelines.sql.fitting import FIT, as_date, as_datetime, as_decimal, as_text, as_time, as_wide
 from openoctopus.pipelines.sql.kinds import Kind
 from openoctopus.pipelines.sql.onconflict import on_conflict
 from openoctopus.pipelines.sql.table import Table
 
-#: Values that a statement takes at most.
-_PARAMETERS = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
 #: Seconds to wait for another program's lock before the crawl says that it waits.
 _BUSY = 5.0
 
@@ -87,18 +84,9 @@ class Sqlite(Dialect):
     def insert(self, table: Table, names: Sequence[str]) -> sa.Insert:
         return on_conflict(insert, table, names)
 
-    async def write(self, connection: AsyncConnection, statement: Statement, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Many rows in a statement: for each one the driver's thread waits for its turn behind the crawl."""
-        one = f"({', '.join('?' * len(rows[0]))})"
-        together = _PARAMETERS // len(rows[0])
-        for start in range(0, len(rows), together):
-            some = rows[start : start + together]
-            text = statement.text.replace(one, ", ".join([one] * len(some)), 1)
-            await connection.exec_driver_sql(text, tuple(chain.from_iterable(some)))
-
     async def may_create(self, connection: AsyncConnection, name: str) -> None:
         await connection.exec_driver_sql("BEGIN IMMEDIATE")
         await connection.rollback()
 
-    async def may_write(self, connection: AsyncConnection, table: Table, statement: Statement) -> None:
+    async def may_write(self, connection: AsyncConnection, table: Table, statement: str) -> None:
         await self.may_create(connection, table.name)

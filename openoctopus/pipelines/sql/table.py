@@ -82,8 +82,9 @@ def key_column(key: Iterable[str]) -> str:
 
 
 def hashed(parts: Iterable[Any]) -> str:
-    """32 hexadecimal digits that stand for some values; no two lists of values read the same."""
-    whole = "".join([f"{len(text)}:{text}" for text in map(str, parts)])
+    """32 hexadecimal digits that stand for some values; no two lists of as many values read the same."""
+    texts = [part if type(part) is str else str(part) for part in parts]
+    whole = texts[0] if len(texts) == 1 else "".join([f"{len(text)}:{text}" for text in texts])
     return blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -159,24 +160,32 @@ class Table:
 
         Raises ``Unfit`` that names the field at fault, and what ``plain`` raises.
         """
-        row = []
-        name = ""
         try:
-            for name, fit in plan.fits:
-                value = values[name]
-                if type(value) not in PLAIN:
-                    value = plain(value)
-                row.append(None if value is None else fit(value))
-        except Unfit as error:
-            raise Unfit(f"field {name}: {error}") from None
-        except Unwritable as error:
-            error.path.insert(0, name)
-            raise
+            row = [
+                None if (value := values[name]) is None else fit(value if type(value) in PLAIN else plain(value))
+                for name, fit in plan.fits
+            ]
+        except TypeError:
+            row = self._fitted_one_by_one(plan, values, plain)
         identity = hashed(self._key(plan, row) if plan.key else place)
         own: tuple[Any, ...] = (identity,) if self.identity else ()
         if self.times is not None:
             own += (self.times(datetime.fromtimestamp(fetched_at, UTC)),)
         return Fitted(self.name, identity, fetched_at, plan.columns, (*own, *row))
+
+    def _fitted_one_by_one(self, plan: Plan, values: Mapping[str, Any], plain: Callable[[Any], Any]) -> list[Any]:
+        """The same where a value becomes NULL on its way, or does not fit."""
+        row = []
+        for name, fit in plan.fits:
+            try:
+                value = plain(values[name])
+                row.append(None if value is None else fit(value))
+            except Unfit as error:
+                raise Unfit(f"field {name}: {error}") from None
+            except Unwritable as error:
+                error.path.insert(0, name)
+                raise
+        return row
 
     def _key(self, plan: Plan, row: Sequence[Any]) -> list[Any]:
         """The values of the key. Raises ``MissingKey`` if the row lacks one."""

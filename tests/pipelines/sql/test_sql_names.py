@@ -60,6 +60,28 @@ async def test_names_of_every_script_and_words_of_sql_are_columns(database: Data
     assert sorted(await database.rows(" ".join(names[:3]))) == [("x",) * 3, ("y",) * 3]
 
 
+@pytest.mark.parametrize("name", ["order", "Table", "文章"])
+async def test_tables_may_have_such_names_too(database: Database, name: str) -> None:
+    name = f"{name}_{database.table}" if name != "order" else name
+    for title in ("x", "y"):
+        await kept(database.store(table=name, key="select"), [{"select": 1, "title": title}])
+
+    assert await database.rows("select title", name) == [(1, "y")]
+    await database.run(f"DROP TABLE {database.quoted(name)}")
+
+
+async def test_a_table_may_be_in_another_schema(tmp_path: Path) -> None:
+    need("postgresql")
+    database = Database("postgresql", tmp_path)
+    await database.run("CREATE SCHEMA {t}_s")
+    for title in ("x", "y"):
+        await kept(database.store(table=f"{database.table}_s.Prices", key="url"), [{"url": "a", "title": title, title: 1}])
+
+    assert await database.rows("url title x y", f"{database.table}_s.Prices") == [("a", "y", 1, 1)]
+    await database.run("DROP SCHEMA {t}_s CASCADE")
+    await database.close()
+
+
 @pytest.mark.parametrize("name", ["a b", 'a"b', "a;b", "a.b.c", ".", "a" * 70, "a`b"])
 async def test_a_table_with_such_a_name_is_refused_before_the_first_request(database: Database, name: str) -> None:
     with pytest.raises(SettingsError, match="cannot be a table"):
