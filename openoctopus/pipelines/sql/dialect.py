@@ -125,9 +125,8 @@ class Dialect(ABC):
 
     def own_columns(self, identity: str, created_at: str) -> list[sa.Column[Any]]:
         """The columns that a new table has besides the fields."""
-        own: list[sa.Column[Any]] = [
-            sa.Column(identity, self.identity, primary_key=True), sa.Column(FETCHED_AT, self.types[Kind.DATETIME])
-        ]  # fmt: skip
+        own: list[sa.Column[Any]] = [sa.Column(identity, self.identity, primary_key=True)]
+        own.append(sa.Column(FETCHED_AT, self.types[Kind.DATETIME]))
         if created_at:
             own.append(sa.Column(created_at, self.types[Kind.DATETIME], server_default=sa.text(self.now), nullable=False))
         return own

@@ -119,6 +119,7 @@ class Table:
         #: By folded name.
         self.columns = dict(columns)
         self._by_field: dict[str, Column] = {}
+        self._last: tuple[float, Any] = (-1.0, None)
         self._plans: dict[tuple[str, ...], Plan] = {}
 
     @property
@@ -135,7 +136,7 @@ class Table:
     def column(self, field: str) -> Column | None:
         """The column of a field."""
         column = self._by_field.get(field)
-        if column is None and (column := self.columns.get(self.fold(field))) is not None:
+        if column is None and isinstance(field, str) and (column := self.columns.get(self.fold(field))) is not None:
             self._by_field[field] = column
         return column
 
@@ -170,7 +171,9 @@ class Table:
         identity = hashed(self._key(plan, row) if plan.key else place)
         own: tuple[Any, ...] = (identity,) if self.identity else ()
         if self.times is not None:
-            own += (self.times(datetime.fromtimestamp(fetched_at, UTC)),)
+            if fetched_at != self._last[0]:  # items of one page come together
+                self._last = (fetched_at, self.times(datetime.fromtimestamp(fetched_at, UTC)))
+            own += (self._last[1],)
         return Fitted(self.name, identity, fetched_at, plan.columns, (*own, *row))
 
     def _fitted_one_by_one(self, plan: Plan, values: Mapping[str, Any], plain: Callable[[Any], Any]) -> list[Any]:

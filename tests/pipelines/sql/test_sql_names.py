@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -44,12 +45,14 @@ GOOD = ["order", "select", "Title", "名字", "naïve", "_x", "ключ", "x" * 
 OWN = ["_id", "_row", "_fetched_at", "_key_url", "_key_"]
 
 
-@pytest.mark.parametrize("name", [*HOSTILE, *OWN], ids=range(len(HOSTILE) + len(OWN)))
-async def test_a_field_with_such_a_name_costs_its_item(database: Database, name: str) -> None:
+@pytest.mark.parametrize("name", [*HOSTILE, *OWN, 5, None], ids=range(len(HOSTILE) + len(OWN) + 2))
+async def test_a_field_with_such_a_name_costs_its_item(database: Database, name: Any) -> None:
     crawl = await kept(database.store(key="url"), [{"url": "a"}, {"url": "b", name: "x"}, {"url": "c"}])
 
     assert [item["url"] for item, _ in crawl.failed] == ["b"]
     assert sorted(await database.rows("url")) == ["a", "c"]
+    crawl = await kept(database.store(key="url"), [{"url": "d", name: "x"}, {"url": "e"}])
+    assert [item["url"] for item, _ in crawl.failed] == ["d"]
 
 
 async def test_names_of_every_script_and_words_of_sql_are_columns(database: Database) -> None:
