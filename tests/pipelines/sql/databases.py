@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 from collections.abc import Iterable
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from openoctopus.pipelines.base import Receipt
@@ -20,6 +18,7 @@ from openoctopus.pipelines.sql.dialect import Dialect
 from openoctopus.pipelines.sql.options import parse
 from openoctopus.plugins import load
 from openoctopus.spider import Spider
+from tests.services import missing
 
 #: Where a server usually listens, and the database of the tests there.
 SERVERS = {"postgresql": (5432, "postgresql://root@127.0.0.1:5432/test"), "mysql": (3306, "mysql://root@127.0.0.1:3306/test")}
@@ -36,8 +35,7 @@ def listens(port: int) -> bool:
 def need(name: str) -> None:
     """Skip the test where the server is not found; with ``CI`` set that is a failure."""
     if name in SERVERS and not listens(SERVERS[name][0]):
-        missing = f"nothing listens on port {SERVERS[name][0]}: {name} is not tested"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+        missing(f"nothing listens on port {SERVERS[name][0]}: {name} is not tested")
 
 
 class Database:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from openoctopus.pipelines.sql import SqlPipeline
 from openoctopus.pipelines.sql import pipeline as pipeline_module
 from tests.pipelines.sql.databases import Crawl, Database, kept, need
 from tests.pipelines.sql.servers import SERVERS, Server, program
+from tests.services import missing
 
 SERVER_NAMES = list(SERVERS)
 
@@ -99,8 +99,7 @@ async def own_server(
     """A server that can be stopped. It is not needed in CI to be installed where the usual one is a container."""
     kind = SERVERS[request.param]
     if not all(program(name) for name in kind.programs):
-        missing = f"{' and '.join(kind.programs)} are not installed: {request.param} is not stopped and started"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+        missing(f"{' and '.join(kind.programs)} are not installed: {request.param} is not stopped and started")
     folder = tmp_path_factory.mktemp("server")
     server = kind(folder)
     server.make()
