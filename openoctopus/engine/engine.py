@@ -96,6 +96,8 @@ class Engine:
         """Draw the first requests, only as fast as the crawl digests them."""
         page, turns = Page(None, self.settler), Turns()
         try:
+            if not await self.scheduler.claim_start():
+                return
             async for found in self._first_ones():
                 await self._take_start(page, found)
                 if turns.over():
@@ -104,14 +106,17 @@ class Engine:
                     await self._wait(LONGEST_WAIT)
                 if self.reason:
                     break
+            else:
+                await self.scheduler.end_start()
         except CloseSpider as closing:
             self.stop(closing.reason)
         except Exception as error:
             self.carrier.log_spider_error(error, "start")
             self.parts.stats.set("start_error", f"{type(error).__name__}: {error}")
-        page.end(DONE)
-        self._starting = False
-        self._wake_all()
+        finally:
+            page.end(DONE)
+            self._starting = False
+            self._wake_all()
 
     async def _take_start(self, page: Page, found: Any) -> None:
         found = self.parts.admission.start(found)

@@ -116,13 +116,12 @@ class Fetcher:
 
     async def _reserve(self, host: str, own_slot: bool) -> None:
         """Wait for a slot of the host; whoever waits here is served before the requests in the queue."""
-        while (wait := self.scheduler.reserve(host, own_slot=own_slot)) > 0:
+        while (wait := await self.scheduler.reserve(host, own_slot=own_slot)) > 0:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             turns = self._turns.setdefault(host, deque())
             turns.append(turn)
             try:
                 await asyncio.wait_for(turn, min(wait, LONGEST_WAIT))
-                return
             except TimeoutError:
                 pass
             finally:
@@ -132,11 +131,11 @@ class Fetcher:
                     self._turns.pop(host, None)
 
     def _offer(self, host: str) -> None:
-        """A slot of the host is free: give it to whoever waits for it inside a page, before a worker claims it."""
+        """A slot of the host is free: whoever waits for it inside a page asks again; the scheduler has kept it for him."""
         turns = self._turns.get(host)
         while turns and turns[0].done():
             turns.popleft()
-        if turns and self.scheduler.reserve(host) == 0:
+        if turns:
             turns.popleft().set_result(None)
         self._freed()
 

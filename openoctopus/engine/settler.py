@@ -28,6 +28,8 @@ class Page(Receipt):
     def end(self, outcome: Outcome) -> None:
         """Everything was read and all requests are added; settled as soon as all items are durable."""
         self.outcome = outcome
+        if self.lease is not None:
+            self.lease.read = True
         self.close()
 
 

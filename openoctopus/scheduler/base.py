@@ -7,7 +7,7 @@ decided by the scheduler and nowhere else.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -46,6 +46,8 @@ class Lease:
     expires: float
     #: The host's slot is free again.
     fetched: bool = False
+    #: The page was read: if its worker dies now, the page is not to blame.
+    read: bool = False
 
     @property
     def rid(self) -> int:
@@ -101,6 +103,10 @@ class Move:
 
 Outcome = Done | Again | Fail | Move
 DONE = Done()
+
+#: What parts of a crawl want to find again when it is resumed, by key.
+State = Mapping[str, bytes]
+NO_STATE: State = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +191,15 @@ class Scheduler(Plugin):
         """
 
     @abstractmethod
-    async def settle(self, settled: Iterable[tuple[Lease, Outcome]]) -> None:
-        """End leases, once all that the pages yielded is safe. A lease that is no longer held changes nothing."""
+    async def settle(self, settled: Iterable[tuple[Lease, Outcome]], state: State = NO_STATE) -> None:
+        """End leases, once all that the pages yielded is safe. A lease that is no longer held changes nothing.
+
+        ``state`` is kept in the same step: after a crash both are there, or neither.
+        """
+
+    @abstractmethod
+    async def kept(self, prefix: str) -> dict[str, bytes]:
+        """The state that is kept under keys that begin so, that of an earlier run of this crawl too."""
 
     @abstractmethod
     async def extend(self, leases: Iterable[Lease]) -> list[Lease]:
@@ -194,10 +207,18 @@ class Scheduler(Plugin):
 
     @abstractmethod
     async def release(self, worker: str) -> int:
-        """A worker died: its entries wait again at once, as suspects. How many they were."""
+        """A worker died: its entries wait again at once, those that it had not read as suspects. How many they were."""
 
     @abstractmethod
-    def reserve(self, host: str, *, own_slot: bool = False) -> float:
+    async def claim_start(self, worker: str = "") -> bool:
+        """Whether this worker is the one that draws the spider's first requests; one at a time, until they are all drawn."""
+
+    @abstractmethod
+    async def end_start(self) -> None:
+        """All first requests are drawn and added: nobody draws them again, also not when the crawl is resumed."""
+
+    @abstractmethod
+    async def reserve(self, host: str, *, own_slot: bool = False) -> float:
         """Ask for a host's slot outside of any entry; 0.0 if it is yours now, else seconds to wait, infinite for news.
 
         With ``own_slot`` the slot of the page that asks is used, so that it never waits behind itself. For a second after a

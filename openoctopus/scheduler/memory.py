@@ -8,7 +8,18 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from openoctopus.dupefilter import RFPDupeFilter
-from openoctopus.scheduler.base import NO_ANSWER, Answer, Entry, FailedEntry, HostLoad, Lease, Outcome, Scheduler
+from openoctopus.scheduler.base import (
+    NO_ANSWER,
+    NO_STATE,
+    Answer,
+    Entry,
+    FailedEntry,
+    HostLoad,
+    Lease,
+    Outcome,
+    Scheduler,
+    State,
+)
 from openoctopus.scheduler.hosts import Host, Politeness
 from openoctopus.scheduler.policy import Policy
 from openoctopus.scheduler.seen import seen_for
@@ -35,6 +46,8 @@ class MemoryScheduler(Scheduler):
             max_failed=settings.MAX_FAILED,
         )
         self.counts = self._policy.counts
+        self._state: dict[str, bytes] = {}
+        self._start = Start()
         self._remembered: dict[str, tuple[float, bytes]] = {}
         self._tidy_at = 1000
 
@@ -57,19 +70,30 @@ class MemoryScheduler(Scheduler):
     def fetched(self, lease: Lease, answer: Answer = NO_ANSWER) -> None:
         self._policy.fetched(lease, answer, self._clock())
 
-    async def settle(self, settled: Iterable[tuple[Lease, Outcome]]) -> None:
+    async def settle(self, settled: Iterable[tuple[Lease, Outcome]], state: State = NO_STATE) -> None:
         now = self._clock()
         for lease, outcome in settled:
             self._policy.settle(lease, outcome, now)
+        self._state.update(state)
+
+    async def kept(self, prefix: str) -> dict[str, bytes]:
+        return {key: value for key, value in self._state.items() if key.startswith(prefix)}
 
     async def extend(self, leases: Iterable[Lease]) -> list[Lease]:
         now = self._clock()
         return [lease for lease in leases if not self._policy.extend(lease, now)]
 
     async def release(self, worker: str) -> int:
+        self._start.release(worker)
         return self._policy.release(worker, self._clock())
 
-    def reserve(self, host: str, *, own_slot: bool = False) -> float:
+    async def claim_start(self, worker: str = "") -> bool:
+        return self._start.claim(worker)
+
+    async def end_start(self) -> None:
+        self._start.ended = True
+
+    async def reserve(self, host: str, *, own_slot: bool = False) -> float:
         return self._policy.reserve(host, self._clock(), own_slot)
 
     def unreserve(self, host: str, answer: Answer = NO_ANSWER, *, own_slot: bool = False) -> None:
@@ -105,6 +129,24 @@ class MemoryScheduler(Scheduler):
 
     def delay_of(self, host: str) -> float:
         return self._policy.delay_of(host)
+
+
+class Start:
+    """Who draws the spider's first requests."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._worker: str | None = None
+
+    def claim(self, worker: str) -> bool:
+        if self.ended or self._worker not in (None, worker):
+            return False
+        self._worker = worker
+        return True
+
+    def release(self, worker: str) -> None:
+        if self._worker == worker:
+            self._worker = None
 
 
 def _load(host: Host) -> HostLoad:

@@ -340,7 +340,7 @@ class Policy:
     def _lose(self, lease: Lease, now: float) -> None:
         self._drop(lease, now)
         entry = lease.entry
-        entry.lost += 1
+        entry.lost += not lease.read
         if entry.lost >= self.max_lost:
             self._fail(entry, "worker_lost", f"its worker died {entry.lost} times")
         else:

@@ -55,7 +55,7 @@ MUTANTS = [
     Mutant("a moved entry forgets its attempts", "policy",
            "new.attempts, new.front = old.attempts, True", "new.front = True"),
     Mutant("a death is not counted", "policy",
-           "entry.lost += 1", "pass"),
+           "entry.lost += not lease.read", "pass"),
     Mutant("an extended lease runs out", "policy",
            "lease.expires = now + self.lease_seconds", "pass"),
     Mutant("the order of expiries is wrong", "policy",

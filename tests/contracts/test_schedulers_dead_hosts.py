@@ -307,12 +307,12 @@ async def test_what_is_added_after_a_host_was_given_up_is_tried_once_more(make: 
 async def test_a_fetch_from_inside_finds_out_that_a_host_is_dead_or_back(scheduler: Scheduler, clock: Clock) -> None:
     await scheduler.add(entries(3))
     for _ in range(DEAD_AFTER):
-        assert scheduler.reserve("a.example") == 0
+        assert await scheduler.reserve("a.example") == 0
         scheduler.unreserve("a.example", UNREACHABLE)
 
     assert await scheduler.claim() is None
-    assert scheduler.reserve("a.example") == DEAD_PAUSE
+    assert await scheduler.reserve("a.example") == DEAD_PAUSE
     clock.passes(DEAD_PAUSE)
-    assert scheduler.reserve("a.example") == 0
+    assert await scheduler.reserve("a.example") == 0
     scheduler.unreserve("a.example", GOOD)
     assert len(await rids(scheduler)) == 3

@@ -101,6 +101,18 @@ async def test_the_entries_of_a_dead_worker_wait_again_at_once(scheduler: Schedu
     assert (scheduler.counts.queued, scheduler.counts.leased) == (1, 2)
 
 
+async def test_a_page_that_was_read_is_not_to_blame_for_the_death_of_its_worker(make: Make) -> None:
+    scheduler = await make()
+    await scheduler.add(entries(2))
+    read, unread = await claimed(scheduler, "doomed"), await claimed(scheduler, "doomed")
+    read.read = True
+
+    assert await scheduler.release("doomed") == 2
+
+    lost = {lease.rid: lease.entry.lost for lease in [await claimed(scheduler, "x"), await claimed(scheduler, "y")]}
+    assert lost == {read.rid: 0, unread.rid: 1}
+
+
 async def test_what_its_worker_settled_before_it_died_stays_settled(scheduler: Scheduler) -> None:
     await scheduler.add(entries(2))
     await done(scheduler, await claimed(scheduler, "doomed"))

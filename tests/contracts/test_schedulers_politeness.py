@@ -268,29 +268,29 @@ async def test_a_slot_that_is_reserved_is_taken_from_those_of_the_queue(make: Ma
     scheduler = await make(CONCURRENT_REQUESTS_PER_DOMAIN=2)
     await scheduler.add(entries(3))
 
-    assert scheduler.reserve("a.example") == 0
+    assert await scheduler.reserve("a.example") == 0
 
     assert await rids(scheduler) == [1]
-    assert scheduler.reserve("a.example") == math.inf
+    assert await scheduler.reserve("a.example") == math.inf
 
 
 async def test_a_fetch_from_inside_is_charged_like_a_claim(make: Make, clock: Clock) -> None:
     scheduler = await make(DOWNLOAD_DELAY=4)
     await scheduler.add(entries(2))
 
-    assert scheduler.reserve("a.example") == 0
+    assert await scheduler.reserve("a.example") == 0
 
     assert await scheduler.claim() is None
-    assert scheduler.reserve("a.example") == 4
+    assert await scheduler.reserve("a.example") == 4
     scheduler.unreserve("a.example", GOOD)
     clock.passes(4)
-    assert scheduler.reserve("a.example") == 0
+    assert await scheduler.reserve("a.example") == 0
 
 
 async def test_a_slot_that_is_given_back_is_free_and_what_was_learnt_counts(make: Make, clock: Clock) -> None:
     scheduler = await make(CONCURRENT_REQUESTS_PER_DOMAIN=1)
     await scheduler.add(entries(2))
-    scheduler.reserve("a.example")
+    await scheduler.reserve("a.example")
 
     scheduler.unreserve("a.example", Answer(0.1, 429, retry_after=9))
 
@@ -305,9 +305,9 @@ async def test_a_page_never_waits_behind_itself(make: Make, clock: Clock) -> Non
     await scheduler.add(entries(2))
     lease = await claimed(scheduler)
 
-    assert scheduler.reserve("a.example", own_slot=True) == 3
+    assert await scheduler.reserve("a.example", own_slot=True) == 3
     clock.passes(3)
-    assert scheduler.reserve("a.example", own_slot=True) == 0
+    assert await scheduler.reserve("a.example", own_slot=True) == 0
     scheduler.unreserve("a.example", GOOD, own_slot=True)
 
     assert scheduler.busiest()[0].in_flight == 1
@@ -321,12 +321,12 @@ async def test_who_was_refused_a_slot_gets_the_next_one(make: Make) -> None:
     scheduler = await make(CONCURRENT_REQUESTS_PER_DOMAIN=1)
     await scheduler.add([*entries(3, "a.example"), entry(11, "b.example")])
     first = await claimed(scheduler)
-    assert scheduler.reserve("a.example") == math.inf
+    assert await scheduler.reserve("a.example") == math.inf
 
     await done(scheduler, first)
 
     assert await rids(scheduler) == [11]
-    assert scheduler.reserve("a.example") == 0
+    assert await scheduler.reserve("a.example") == 0
     scheduler.unreserve("a.example", GOOD)
     assert await rids(scheduler) == [2]
 
@@ -335,7 +335,7 @@ async def test_a_slot_is_not_kept_for_long_for_who_does_not_come_back(make: Make
     scheduler = await make(CONCURRENT_REQUESTS_PER_DOMAIN=1)
     await scheduler.add(entries(2))
     first = await claimed(scheduler)
-    scheduler.reserve("a.example")
+    await scheduler.reserve("a.example")
     await done(scheduler, first)
 
     assert await scheduler.claim() is None

@@ -128,6 +128,13 @@ class Crawl(RuleBasedStateMachine):
             self.fetched(number, answer)
 
     @precondition(lambda self: self.leases)
+    @rule(number=any_of_them)
+    def read(self, number: int) -> None:
+        lease, page = self.leases[number % len(self.leases)]
+        if self.is_held(lease, page):
+            lease.read = page.read = True
+
+    @precondition(lambda self: self.leases)
     @rule(number=any_of_them, again=delays, kind=st.integers(0, 5), onward=pages, seen=st.booleans())
     def settle(self, number: int, again: float, kind: int, onward: Page, seen: bool) -> None:
         lease, page = self.leases[number % len(self.leases)]
@@ -190,7 +197,7 @@ class Crawl(RuleBasedStateMachine):
     @rule(host=hosts, own=st.booleans())
     def reserve(self, host: str, own: bool) -> None:
         own = own and any(not page.fetched for page in self.model.those("leased", host=host))
-        wait = self.scheduler.reserve(host, own_slot=own)
+        wait = self.wait_for(self.scheduler.reserve(host, own_slot=own))
         assert wait == self.model.reserve(host, own)
         if not wait:
             self.reserved.append((host, own))
@@ -296,6 +303,7 @@ def steps(crawl: Crawl, random: Random) -> list[tuple[int, Callable[[], None]]]:
     if crawl.leases:
         possible.append((3, lambda: crawl.fetched(which, answer)))
         possible.append((6, lambda: crawl.settle(which, delay, random.randint(0, 5), a_page(random), coin)))
+        possible.append((2, lambda: crawl.read(which)))
         possible.append((2, lambda: crawl.extend(which)))
     if crawl.reserved:
         possible.append((5, lambda: crawl.unreserve(which, answer)))

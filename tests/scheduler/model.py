@@ -51,6 +51,7 @@ class Page:
     worker: str = ""
     granted: int = 0
     fetched: bool = False
+    read: bool = False
     expires: float = math.inf
     reason: str = ""
 
@@ -163,7 +164,7 @@ class Model:
 
     def claim(self, page: Page, worker: str) -> None:
         self.clock += 1
-        page.state, page.worker, page.fetched = "leased", worker, False
+        page.state, page.worker, page.fetched, page.read = "leased", worker, False, False
         page.order = page.granted = self.clock
         page.expires = self.now + self.lease_seconds
         self.start(self.site(page.host))
@@ -248,7 +249,7 @@ class Model:
 
     def lose(self, page: Page) -> None:
         self.fetched(page, Answer())
-        page.lost += 1
+        page.lost += not page.read
         if page.lost >= self.max_lost:
             self.fail(page, "worker_lost")
         else:

@@ -1,0 +1,41 @@
+"""What every scheduler promises about the state of other parts, and about who draws the first requests."""
+
+from __future__ import annotations
+
+from openoctopus.scheduler import Scheduler
+from openoctopus.scheduler.base import DONE
+from tests.scheduler.virtual import claimed, entry
+
+
+async def test_state_is_kept_with_the_pages_that_are_settled(scheduler: Scheduler) -> None:
+    await scheduler.add([entry(1)])
+    lease = await claimed(scheduler)
+
+    await scheduler.settle([(lease, DONE)], {"file:a": b"10", "file:b": b"20", "cookies": b"c"})
+    await scheduler.settle([], {"file:a": b"30"})
+
+    assert await scheduler.kept("file:") == {"file:a": b"30", "file:b": b"20"}
+    assert await scheduler.kept("nothing") == {}
+
+
+async def test_one_worker_draws_the_first_requests(scheduler: Scheduler) -> None:
+    assert await scheduler.claim_start("a")
+    assert await scheduler.claim_start("a")
+    assert not await scheduler.claim_start("b")
+
+
+async def test_another_worker_draws_the_first_requests_if_that_one_dies(scheduler: Scheduler) -> None:
+    assert await scheduler.claim_start("a")
+
+    await scheduler.release("a")
+
+    assert await scheduler.claim_start("b")
+    assert not await scheduler.claim_start("a")
+
+
+async def test_first_requests_that_are_drawn_are_not_drawn_again(scheduler: Scheduler) -> None:
+    assert await scheduler.claim_start("a")
+    await scheduler.end_start()
+    await scheduler.release("a")
+
+    assert not await scheduler.claim_start("b")
