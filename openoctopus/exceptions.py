@@ -11,7 +11,9 @@ What may be raised, and what each one asks for:
   x FetchError           the page could not be had as asked; the errback is told
     + DownloadError      no whole answer arrived; worth another try
       - ConnectionFailed     no connection, or it broke
-        . NameNotResolved    the host has no address
+        . NotConnected       none was made: enough of these in a row, and the host counts as dead
+          , NameNotResolved  the host has no address
+          , ConnectTimeout   none in time; a DownloadTimeout too
         . ProxyFailed        the proxy refused or broke
       - DownloadTimeout      a time limit passed
       - IncompleteResponse   the body ended early
@@ -92,7 +94,11 @@ class ConnectionFailed(DownloadError):
     reason = "connection"
 
 
-class NameNotResolved(ConnectionFailed):
+class NotConnected(ConnectionFailed):
+    """No connection to the host could be made; of a host that fails so again and again nothing more is expected."""
+
+
+class NameNotResolved(NotConnected):
     """The host name has no address."""
 
     reason = "dns"
@@ -108,6 +114,12 @@ class DownloadTimeout(DownloadError):
     """A time limit passed before the answer was complete."""
 
     reason = "timeout"
+
+
+class ConnectTimeout(NotConnected, DownloadTimeout):
+    """No connection was made within CONNECT_TIMEOUT."""
+
+    reason = "connect_timeout"
 
 
 class IncompleteResponse(DownloadError):

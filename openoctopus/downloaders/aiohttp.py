@@ -16,14 +16,16 @@ from yarl import URL
 
 from openoctopus.downloaders.address import Addresses, Lookup
 from openoctopus.downloaders.answer import Answer, LateHeaders
-from openoctopus.downloaders.wire import CONNECTING, Order, WireDownloader, basic
+from openoctopus.downloaders.wire import Order, WireDownloader, basic
 from openoctopus.exceptions import (
     BadResponse,
     CertificateInvalid,
     ConnectionFailed,
+    ConnectTimeout,
     DownloadTimeout,
     IncompleteResponse,
     InvalidRequest,
+    NotConnected,
     OctopusError,
     ProxyFailed,
     SettingsError,
@@ -204,12 +206,16 @@ class AiohttpDownloader(WireDownloader):
         if isinstance(error, (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError, *self._socks_errors)):
             return ProxyFailed, told
         if isinstance(error, TimeoutError):
-            return DownloadTimeout, CONNECTING if isinstance(error, aiohttp.ConnectionTimeoutError) else ""
+            if not isinstance(error, aiohttp.ConnectionTimeoutError):
+                return DownloadTimeout, ""
+            return (ProxyFailed, "no connection in time") if order.proxy else (ConnectTimeout, "")
         if isinstance(error, aiohttp.ClientResponseError) or (in_body and "Invalid" in told):
             return BadResponse, told
         if in_body:
             return IncompleteResponse, told
-        return ProxyFailed if order.proxy else ConnectionFailed, told
+        if order.proxy:
+            return ProxyFailed, told
+        return NotConnected if isinstance(error, aiohttp.ClientConnectorError) else ConnectionFailed, told
 
 
 def _session(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:

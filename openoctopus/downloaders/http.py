@@ -16,15 +16,17 @@ from typing import Any
 import wreq
 
 from openoctopus.downloaders.answer import Answer, LateHeaders
-from openoctopus.downloaders.wire import CONNECTING, Order, WireDownloader
+from openoctopus.downloaders.wire import Order, WireDownloader
 from openoctopus.exceptions import (
     BadResponse,
     CertificateInvalid,
     ConnectionFailed,
+    ConnectTimeout,
     DownloadTimeout,
     IncompleteResponse,
     InvalidRequest,
     NameNotResolved,
+    NotConnected,
     OctopusError,
     ProxyFailed,
     SettingsError,
@@ -203,7 +205,9 @@ class HttpDownloader(WireDownloader):
         if isinstance(error, wreq.ProxyConnectionError):
             return ProxyFailed, told
         if "TimedOut" in cause:
-            return DownloadTimeout, CONNECTING if isinstance(error, wreq.ConnectionError) else ""
+            if not isinstance(error, wreq.ConnectionError):
+                return DownloadTimeout, ""
+            return (ProxyFailed, "no connection in time") if order.proxy else (ConnectTimeout, "")
         if "CERTIFICATE_VERIFY_FAILED" in cause:
             return CertificateInvalid, ""
         if "dns error" in cause:
@@ -212,8 +216,10 @@ class HttpDownloader(WireDownloader):
             return BadResponse, told
         if in_body:
             return IncompleteResponse, told
+        if not order.proxy:
+            return NotConnected if isinstance(error, wreq.ConnectionError) else ConnectionFailed, told
         first_hop = not order.proxy.startswith("socks") and order.request.parsed.protocol == "http:"
-        return ProxyFailed if order.proxy and first_hop else ConnectionFailed, told
+        return ProxyFailed if first_hop else ConnectionFailed, told
 
 
 def _pinned(request: Request, address: str) -> str:

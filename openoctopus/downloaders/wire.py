@@ -23,11 +23,13 @@ from openoctopus.exceptions import (
     BlockedAddress,
     CertificateInvalid,
     ConnectionFailed,
+    ConnectTimeout,
     DownloadTimeout,
     FetchError,
     IncompleteResponse,
     InvalidRequest,
     NameNotResolved,
+    NotConnected,
     OctopusError,
     ProxyFailed,
     ResponseTooLarge,
@@ -45,15 +47,16 @@ KEPT_SECONDS = 60.0
 _OURS = frozenset({"content-length", "transfer-encoding", "proxy-authorization", "proxy-connection"})
 _NO_BODY = frozenset({204, 304})
 _PROXY_SCHEMES = frozenset({"http", "https", "socks4", "socks4a", "socks5", "socks5h"})
-#: Told of a time-out while the connection was being made.
-CONNECTING = "connecting"
 _WORDS: dict[type[OctopusError], str] = {
     BadResponse: "the answer is not HTTP that can be read",
     CertificateInvalid: "the TLS certificate cannot be verified",
-    ConnectionFailed: "no connection, or it broke before an answer",
+    ConnectionFailed: "the connection broke before an answer",
+    ConnectTimeout: "no connection within {connect:g} s",
+    DownloadTimeout: "no whole answer within {whole:g} s{silence}",
     IncompleteResponse: "the body ended early",
     InvalidRequest: "{url} cannot be asked for",
     NameNotResolved: "the name has no address",
+    NotConnected: "no connection",
     ProxyFailed: "the proxy {proxy} did not lead there",
 }
 
@@ -256,16 +259,14 @@ class WireDownloader(Downloader):
 
     def _explained(self, error: Exception, order: Order, *, in_body: bool) -> OctopusError:
         kind, told = self.explain(error, order, in_body=in_body)
-        if kind is DownloadTimeout:
-            return DownloadTimeout(self._time_is_up(order, connecting=told == CONNECTING))
-        words = _WORDS[kind].format(url=without_credentials(order.url), proxy=without_credentials(order.proxy))
+        words = _WORDS[kind].format(
+            url=without_credentials(order.url),
+            proxy=without_credentials(order.proxy),
+            connect=self.settings.CONNECT_TIMEOUT,
+            whole=order.seconds,
+            silence=f", or nothing for {self.settings.READ_TIMEOUT:g} s" if self.settings.READ_TIMEOUT else "",
+        )
         return kind(f"{words} ({told})" if told else words)
-
-    def _time_is_up(self, order: Order, *, connecting: bool) -> str:
-        if connecting:
-            return f"no connection within {self.settings.CONNECT_TIMEOUT:g} s"
-        silence = f", or nothing for {self.settings.READ_TIMEOUT:g} s" if self.settings.READ_TIMEOUT else ""
-        return f"no whole answer within {order.seconds:g} s{silence}"
 
     async def _body(self, answer: Answer, order: Order) -> bytes:
         """The whole body, unpacked."""

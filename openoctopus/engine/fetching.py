@@ -12,7 +12,7 @@ from typing import Literal
 
 from openoctopus.downloadermiddlewares.base import Fetch, Moved
 from openoctopus.engine.settler import Page
-from openoctopus.exceptions import ConnectionFailed, DownloadTimeout, FetchError, Later, ProxyFailed, Retry, TooManyRedirects
+from openoctopus.exceptions import FetchError, Later, NotConnected, Retry, TooManyRedirects
 from openoctopus.http import Request, Response
 from openoctopus.http.dates import retry_after
 from openoctopus.scheduler.base import NO_ANSWER, Answer, Scheduler
@@ -63,7 +63,7 @@ class Fetcher:
         except FetchError as error:
             stats.inc("downloader/exception_count")
             stats.trouble(f"downloader/exception_type_count/{type(error).__name__}", request.url)
-            self._learnt(Answer(unreachable=_is_unreachable(error)))
+            self._learnt(Answer(unreachable=isinstance(error, NotConnected)))
             raise
         status = response.status
         stats.inc("downloader/response_count")
@@ -146,7 +146,3 @@ class Fetcher:
             return slot.host == host
         lease = page.lease if page is not None else None
         return lease is not None and not lease.fetched and lease.entry.host == host
-
-
-def _is_unreachable(error: FetchError) -> bool:
-    return isinstance(error, ConnectionFailed | DownloadTimeout) and not isinstance(error, ProxyFailed)

@@ -62,7 +62,7 @@ class Answer(NamedTuple):
     status: int | None = None
     #: How long the server asks us to wait.
     retry_after: float | None = None
-    #: No connection, or a time limit passed.
+    #: No connection could be made.
     unreachable: bool = False
 
 

@@ -18,11 +18,13 @@ import pytest
 from openoctopus.exceptions import (
     BadResponse,
     ConnectionFailed,
+    ConnectTimeout,
     DownloadTimeout,
     FetchError,
     IncompleteResponse,
     InvalidRequest,
     NameNotResolved,
+    NotConnected,
     SettingsError,
 )
 from openoctopus.http import Request
@@ -80,7 +82,7 @@ async def reset(asked: Asked) -> None:
 
 
 async def test_a_refused_connection(engine, closed_port):
-    with pytest.raises(ConnectionFailed, match=f"http://127.0.0.1:{closed_port}/page") as failure:
+    with pytest.raises(NotConnected, match=f"http://127.0.0.1:{closed_port}/page") as failure:
         await fetch(engine, f"http://127.0.0.1:{closed_port}/page")
 
     assert failure.value.reason == "connection"
@@ -93,8 +95,10 @@ async def test_a_name_without_an_address(engine):
 
 
 async def test_a_connection_that_is_not_made_in_time(engine, full_port):
-    with pytest.raises(DownloadTimeout, match=r"no connection within 0\.3 s"):
+    with pytest.raises(ConnectTimeout, match=r"no connection within 0\.3 s") as failure:
         await fetch(engine, f"http://127.0.0.1:{full_port}/", {"CONNECT_TIMEOUT": 0.3})
+
+    assert isinstance(failure.value, DownloadTimeout)
 
 
 @pytest.mark.parametrize("server_does", [never, drip, drip_a_head])
@@ -102,9 +106,10 @@ async def test_the_time_limit_is_for_the_whole_download(engine, server_does):
     started = time.monotonic()
 
     async with RawServer(server_does) as server:
-        with pytest.raises(DownloadTimeout, match=r"no whole answer within 0\.4 s"):
+        with pytest.raises(DownloadTimeout, match=r"no whole answer within 0\.4 s") as failure:
             await fetch(engine, server.url(), {"DOWNLOAD_TIMEOUT": 0.4})
 
+    assert not isinstance(failure.value, NotConnected)
     assert 0.35 < time.monotonic() - started < 2
     assert len(server.asked) == 1
 
@@ -124,9 +129,10 @@ async def test_silence_can_have_a_limit(engine):
 @pytest.mark.parametrize("server_does", [reset, b"", b"HTTP/1.1 200 OK\r\nContent-Le"], ids=["reset", "closed", "half a head"])
 async def test_no_answer(engine, server_does):
     async with RawServer(server_does) as server:
-        with pytest.raises(ConnectionFailed):
+        with pytest.raises(ConnectionFailed) as failure:
             await fetch(engine, server.url(), method="POST", body=b"x")
 
+    assert not isinstance(failure.value, NotConnected)
     assert len(server.asked) == 1
 
 
@@ -180,7 +186,7 @@ async def test_a_url_cannot_choose_its_error(engine, closed_port, trap):
     with pytest.raises(ConnectionFailed) as failure:
         await fetch(engine, f"http://127.0.0.1:{closed_port}/{trap}?{trap}")
 
-    assert type(failure.value) is ConnectionFailed
+    assert type(failure.value) is NotConnected
 
 
 async def first_then_close(asked: Asked) -> None:
