@@ -19,6 +19,7 @@ What may be raised, and what each one asks for:
       - IncompleteResponse   the body ended early
       - BadResponse          the answer is not HTTP
       - DecodingFailed       the body is not in the coding it says
+      - RobotsUnreachable    robots.txt could not be had; after the retries an IgnoreRequest
     + RefusedRequest     our own rules forbid it; trying again does not help
       - BlockedAddress       a private address, a bad port
       - CertificateInvalid   TLS verification failed
@@ -80,6 +81,8 @@ class FetchError(OctopusError):
     """The page could not be had. ``reason`` is the short name that failed entries are grouped by."""
 
     reason = "fetch_failed"
+    #: What was being fetched: after redirects another URL than the one asked for. Empty before the downloader was reached.
+    url = ""
 
 
 class DownloadError(FetchError):
@@ -138,6 +141,12 @@ class DecodingFailed(DownloadError):
     """The body is not in the content coding that it claims."""
 
     reason = "decoding"
+
+
+class RobotsUnreachable(DownloadError):
+    """The origin's robots.txt could not be had."""
+
+    reason = "robots_unreachable"
 
 
 class RefusedRequest(FetchError):

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import logging
 import re
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 from protego import Protego
 
 from openoctopus.downloadermiddlewares.base import DownloaderMiddleware, Fetch, HostRecords
-from openoctopus.exceptions import FetchError, IgnoreRequest, Later, TooManyRedirects
+from openoctopus.exceptions import (
+    BlockedAddress,
+    CertificateInvalid,
+    DownloadError,
+    FetchError,
+    IgnoreRequest,
+    Later,
+    NotConnected,
+    ProxyFailed,
+    RobotsUnreachable,
+    TooManyRedirects,
+)
 from openoctopus.http import Request
 from openoctopus.http.url import origin
 from openoctopus.spider import Spider
 from openoctopus.stats import Stats
+
+logger = logging.getLogger(__name__)
 
 #: Bytes of a robots.txt that are read (RFC 9309, 2.5 asks for 500 KiB at least).
 MAX_BYTES = 512 * 1024
@@ -29,8 +44,10 @@ MAX_PARSED_BYTES = 4 * 1024 * 1024
 #: The longest Crawl-delay that is obeyed, in seconds.
 MAX_CRAWL_DELAY = 60.0
 
-# A record begins with what is known; after RULES follows the text of the file.
-ALLOWED, UNREACHABLE, RULES = b"+", b"-", b"="
+# A record begins with what is known; after RULES follows the text of the file, after the next two why it is not there.
+ALLOWED, RULES, UNREACHABLE, FAILED = b"+", b"=", b"-", b"?"
+#: What keeps robots.txt from being had and would keep the page from it too: the page is told that, as if it had been asked.
+_OF_THE_HOST = (NotConnected, BlockedAddress, CertificateInvalid)
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HTML = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.I)
@@ -45,8 +62,9 @@ class Rules:
     """What one robots.txt says. ``parsed`` is ``None`` where nothing is forbidden to anybody."""
 
     parsed: Protego | None
-    #: Why it could not be had; empty if it could.
+    #: Why it could not be had; empty if it could. After the retries it is ``unreachable``, before only ``failed``.
     unreachable: str
+    failed: str
     #: Seconds between two requests.
     delay: float
     size: int
@@ -57,16 +75,25 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
     """Lets go of requests that robots.txt forbids, and of all while it is unreachable; hands its Crawl-delay on.
 
     It is fetched once per origin for all who wait for it; the record is shared with other workers. A request that waited
-    while its host has a delay comes back for its own turn. ``meta["dont_obey_robotstxt"]`` passes by.
+    while its host has a delay comes back for its own turn. Where it cannot be had, the requests that wait for it fail and are
+    tried again (every ``retry_delay`` seconds at most it is asked for again); it is unreachable when one has no tries left.
+    ``meta["dont_obey_robotstxt"]`` passes by.
     """
 
     def __init__(
-        self, stats: Stats, fetch: Fetch, hosts: HostRecords, robotstxt_user_agent: str = "", user_agent: str = ""
+        self,
+        stats: Stats,
+        fetch: Fetch,
+        hosts: HostRecords,
+        robotstxt_user_agent: str = "",
+        user_agent: str = "",
+        retry_delay: float = 1.0,
     ) -> None:
         self.stats = stats
         self.fetch = fetch
         self.hosts = hosts
         self.name = robotstxt_user_agent or product(user_agent)
+        self.retry_delay = retry_delay
         self._known: dict[str, Rules] = {}
         self._bytes = 0
         self._asked: dict[str, asyncio.Task[tuple[Rules, bool]]] = {}
@@ -83,12 +110,30 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
         fetched = False
         if rules is None or rules.until < monotonic():
             rules, fetched = await self._learn(request)
+        if rules.failed:
+            raise RobotsUnreachable(rules.failed)
         if rules.unreachable:
             self._forbid(f"robots.txt unreachable ({rules.unreachable})")
         if rules.parsed is not None and not rules.parsed.can_fetch(request.url, self.name):
             self._forbid("robots.txt forbids")
         if fetched and self.hosts.delay_of(request.host) > 0:
             raise Later("robots.txt was read")
+
+    async def process_exception(self, request: Request, exception: Exception, spider: Spider) -> None:
+        if isinstance(exception, RobotsUnreachable):
+            site, why = origin(request.parsed), str(exception)
+            known = self._known.get(site)
+            if known is None or known.failed:
+                await self._give_up(site, why)
+            self._forbid(f"robots.txt unreachable ({why})")
+
+    async def _give_up(self, site: str, why: str) -> Rules:
+        record = UNREACHABLE + why.encode()
+        rules = self._keep(site, record)
+        self.stats.inc("robotstxt/unreachable")
+        logger.warning("%s/robots.txt cannot be had (%s): nothing is fetched there for %g s", site, why, UNREACHABLE_KEPT)
+        await self.hosts.remember(f"robots:{site}", record, UNREACHABLE_KEPT)
+        return rules
 
     def _forbid(self, reason: str) -> None:
         self.stats.inc("robotstxt/forbidden")
@@ -100,26 +145,37 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
         task = self._asked.get(site)
         if task is None:
             task = self._asked[site] = asyncio.create_task(self._ask(site, request), name=f"robots.txt of {site}")
-            task.add_done_callback(lambda _: self._asked.pop(site, None))
+            task.add_done_callback(partial(self._asked_for, site))
         # Shielded, so that one request that is given up does not take the others' answer away.
         return await asyncio.shield(task)
+
+    def _asked_for(self, site: str, task: asyncio.Task[tuple[Rules, bool]]) -> None:
+        del self._asked[site]
+        if not task.cancelled():
+            # Nobody may be waiting any more: the error is looked at, so that asyncio does not complain of it.
+            task.exception()
 
     async def _ask(self, site: str, request: Request) -> tuple[Rules, bool]:
         key = f"robots:{site}"
         known = await self.hosts.recall(key)
         record = await self._fetch(site, request) if known is None else known
+        if known is None and record[:1] == UNREACHABLE:
+            return await self._give_up(site, record[1:].decode()), True
         rules = self._keep(site, record)
-        if known is None:
-            says_nothing = rules.parsed is None and not rules.delay and not rules.unreachable
-            kept = UNREACHABLE_KEPT if rules.unreachable else KEPT
-            await self.hosts.remember(key, ALLOWED if says_nothing else record, kept)
+        if known is None and not rules.failed:
+            says_nothing = rules.parsed is None and not rules.delay
+            await self.hosts.remember(key, ALLOWED if says_nothing else record, KEPT)
         if rules.delay:
             self.hosts.set_crawl_delay(request.host, rules.delay)
         return rules, known is None
 
     async def _fetch(self, site: str, request: Request) -> bytes:
-        """Fetch the file, by the way that the page will go, and put down what it says."""
-        meta = {"dont_obey_robotstxt": True, "allow_offsite": True, "dont_merge_cookies": True}
+        """Fetch the file, by the way that the page will go, and put down what it says.
+
+        Raises what would keep the page from its host too.
+        """
+        # It is the page that is tried again, since that holds no slot meanwhile.
+        meta = {"dont_obey_robotstxt": True, "allow_offsite": True, "dont_merge_cookies": True, "dont_retry": True}
         if "proxy" in request.meta:
             meta["proxy"] = request.meta["proxy"]
         self.stats.inc("robotstxt/request_count")
@@ -128,14 +184,15 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
         except TooManyRedirects:
             return ALLOWED
         except (FetchError, IgnoreRequest) as error:
+            of_the_host = isinstance(error, _OF_THE_HOST) and error.url.startswith(f"{site}/")
+            if of_the_host or isinstance(error, ProxyFailed):
+                raise
             self.stats.inc(f"robotstxt/exception_count/{type(error).__name__}")
-            self.stats.inc("robotstxt/unreachable")
-            return UNREACHABLE + error.reason.encode()
+            return (FAILED if isinstance(error, DownloadError) else UNREACHABLE) + error.reason.encode()
         self.stats.inc("robotstxt/response_count")
         self.stats.inc(f"robotstxt/response_status_count/{response.status}")
-        if response.status >= 500:
-            self.stats.inc("robotstxt/unreachable")
-            return UNREACHABLE + f"http_{response.status}".encode()
+        if response.status >= 500 or response.status == 429:
+            return FAILED + f"http_{response.status}".encode()
         return RULES + _readable(response.body) if 200 <= response.status < 300 else ALLOWED
 
     def _keep(self, site: str, record: bytes) -> Rules:
@@ -154,12 +211,14 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
         kind, body = record[:1], record[1:]
         text = body.decode("utf-16" if body.startswith(_UTF16) else "utf-8", "replace").removeprefix("\ufeff")
         if kind == UNREACHABLE:
-            return Rules(None, text or "unknown", 0.0, len(record), monotonic() + UNREACHABLE_KEPT)
+            return Rules(None, text or "unknown", "", 0.0, len(record), monotonic() + UNREACHABLE_KEPT)
+        if kind == FAILED:
+            return Rules(None, "", text or "unknown", 0.0, len(record), monotonic() + self.retry_delay)
         if kind == ALLOWED or _HTML.match(text):
-            return Rules(None, "", 0.0, 1, until)
+            return Rules(None, "", "", 0.0, 1, until)
         text = "\n".join(text.splitlines())
         parsed = Protego.parse(text)
-        return Rules(parsed if _FORBIDS.search(text) else None, "", self._delay(parsed), len(record), until)
+        return Rules(parsed if _FORBIDS.search(text) else None, "", "", self._delay(parsed), len(record), until)
 
     def _delay(self, parsed: Protego) -> float:
         """The seconds between two requests that Crawl-delay or Request-rate asks for."""

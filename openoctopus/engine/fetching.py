@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
+import random
 import time
-from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -27,6 +29,9 @@ _reserved: ContextVar[Slot | None] = ContextVar("reserved", default=None)
 MAX_HOPS = 30
 #: The longest time before a slot is asked for again, in seconds.
 LONGEST_WAIT = 0.25
+#: How long one who holds a slot of another host waits for room, in seconds: two may hold what the other one waits for, and
+#: the first to lose patience lets the other go on.
+PATIENCE = (2.0, 6.0)
 
 
 @dataclass(slots=True)
@@ -48,8 +53,8 @@ class Fetcher:
         self.tree: Literal["html5", "lxml"] = tree
         self._download = download
         self._freed = freed
-        #: Fetches from inside that wait for a slot, by host.
-        self._turns: dict[str, deque[asyncio.Future[None]]] = {}
+        #: A slot of some host has become free.
+        self._news = asyncio.Event()
         #: The download inside all downloader middlewares; set when they are put together.
         self.chain: Fetch
 
@@ -61,6 +66,7 @@ class Fetcher:
         try:
             response = await self._download(request)
         except FetchError as error:
+            error.url = request.url
             stats.inc("downloader/exception_count")
             stats.trouble(f"downloader/exception_type_count/{type(error).__name__}", request.url)
             self._learnt(Answer(unreachable=isinstance(error, NotConnected)))
@@ -83,16 +89,19 @@ class Fetcher:
         page = carried.get()
         if page is not None and page.lease is not None:
             self.scheduler.fetched(page.lease, answer)
-            self._offer(page.lease.entry.host)
+            self._offer()
 
     async def fetch(self, request: Request) -> Response:
         """A page in the middle of something: politely, through all middlewares, following redirects and retries.
 
-        Raises what ended it: ``FetchError``, ``IgnoreRequest``... A status is not judged.
+        Raises what ended it: ``FetchError``, ``IgnoreRequest``... A status is not judged. Within a page's own fetch (a
+        middleware) also ``Later``, if another host has no room for too long: the page gives its slot back meanwhile.
         """
         for _ in range(MAX_HOPS):
+            held = self._held_host()
+            await self._reserve(request.host, held)
             try:
-                return await self._with_slot(request)
+                return await self._in_slot(request, own_slot=held == request.host)
             except Moved as moved:
                 request = moved.request
                 await asyncio.sleep(request.delay)
@@ -102,47 +111,40 @@ class Fetcher:
                 await asyncio.sleep(later.delay)
         raise TooManyRedirects(f"{request} did not come to an end in {MAX_HOPS} steps")
 
-    async def _with_slot(self, request: Request) -> Response:
-        own = self._holds_slot(request.host)
-        await self._reserve(request.host, own)
+    async def _in_slot(self, request: Request, *, own_slot: bool) -> Response:
         slot = Slot(request.host)
         token = _reserved.set(slot)
         try:
             return await self.chain(request)
         finally:
             _reserved.reset(token)
-            self.scheduler.unreserve(request.host, slot.learnt, own_slot=own)
-            self._offer(request.host)
+            self.scheduler.unreserve(request.host, slot.learnt, own_slot=own_slot)
+            self._offer()
 
-    async def _reserve(self, host: str, own_slot: bool) -> None:
-        """Wait for a slot of the host; whoever waits here is served before the requests in the queue."""
-        while (wait := await self.scheduler.reserve(host, own_slot=own_slot)) > 0:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            turns = self._turns.setdefault(host, deque())
-            turns.append(turn)
-            try:
-                await asyncio.wait_for(turn, min(wait, LONGEST_WAIT))
-            except TimeoutError:
-                pass
-            finally:
-                if turn in turns:
-                    turns.remove(turn)
-                if not turns:
-                    self._turns.pop(host, None)
+    async def _reserve(self, host: str, held: str) -> None:
+        """Wait for a slot of the host; the scheduler serves whoever waits here before the requests in the queue.
 
-    def _offer(self, host: str) -> None:
-        """A slot of the host is free: whoever waits for it inside a page asks again; the scheduler has kept it for him."""
-        turns = self._turns.get(host)
-        while turns and turns[0].done():
-            turns.popleft()
-        if turns:
-            turns.popleft().set_result(None)
+        Raises ``Later`` for one who holds a slot of another host and found no room.
+        """
+        patience = random.uniform(*PATIENCE) if held not in ("", host) else math.inf
+        until = time.monotonic() + patience
+        while (wait := await self.scheduler.reserve(host, own_slot=held == host)) > 0:
+            if wait == math.inf and time.monotonic() > until:
+                raise Later(f"no room at {host}", delay=random.uniform(0.0, LONGEST_WAIT))
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(wait, LONGEST_WAIT)):
+                    await self._news.wait()
+
+    def _offer(self) -> None:
+        """A slot is free: whoever waits for one asks again; the scheduler has kept it for those inside of a page."""
+        self._news.set()
         self._freed()
 
-    def _holds_slot(self, host: str) -> bool:
-        """Whether the running task has a slot of this host already, which its fetch must not wait behind."""
+    def _held_host(self) -> str:
+        """The host of which the running task has a slot already, whose fetch must not wait behind it; or none."""
         slot, page = _reserved.get(), carried.get()
         if slot is not None:
-            return slot.host == host
+            return slot.host
         lease = page.lease if page is not None else None
-        return lease is not None and not lease.fetched and lease.entry.host == host
+        return lease.entry.host if lease is not None and not lease.fetched else ""

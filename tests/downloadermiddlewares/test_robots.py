@@ -8,10 +8,23 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from openoctopus.downloadermiddlewares import RedirectMiddleware, RobotsTxtMiddleware
+from openoctopus.downloadermiddlewares import RedirectMiddleware, RetryMiddleware, RobotsTxtMiddleware
 from openoctopus.downloadermiddlewares import robots as module
 from openoctopus.downloadermiddlewares.robots import product
-from openoctopus.exceptions import ConnectionFailed, IgnoreRequest, Later
+from openoctopus.exceptions import (
+    BlockedAddress,
+    CertificateInvalid,
+    ConnectionFailed,
+    ConnectTimeout,
+    DownloadTimeout,
+    FetchError,
+    IgnoreRequest,
+    Later,
+    NotConnected,
+    ProxyFailed,
+    ResponseTooLarge,
+    RobotsUnreachable,
+)
 from openoctopus.http import Request, Response
 from openoctopus.spider import Spider
 from openoctopus.stats import Stats
@@ -53,6 +66,8 @@ class World:
         await asyncio.sleep(0)
         answer = self.files.get(request.url.removesuffix("/robots.txt"), (404, b""))
         if isinstance(answer, Exception):
+            if isinstance(answer, FetchError):
+                answer.url = answer.url or request.url
             raise answer
         status, body = answer if isinstance(answer, tuple) else (200, answer)
         return Response(request.url, status, {}, body, request)
@@ -64,9 +79,14 @@ def robots(body: Any, records: Records | None = None, **options: Any) -> tuple[R
 
 
 async def verdict(middleware: RobotsTxtMiddleware, path: str, host: str = "a.example", **meta: Any) -> str:
-    """``yes``, or why not."""
+    """``yes``, or why not; there is one try."""
+    request = Request(f"http://{host}{path}", meta=meta)
     try:
-        await middleware.process_request(Request(f"http://{host}{path}", meta=meta), SPIDER)
+        try:
+            await middleware.process_request(request, SPIDER)
+        except RobotsUnreachable as error:
+            await middleware.process_exception(request, error, SPIDER)
+            raise
     except (IgnoreRequest, Later) as refused:
         return refused.reason
     return "yes"
@@ -118,20 +138,71 @@ async def test_no_file_allows_everything(status: int) -> None:
     [
         ((500, b""), "http_500"),
         ((503, b"User-agent: *\nAllow: /"), "http_503"),
+        ((429, b""), "http_429"),
         (ConnectionFailed(), "connection"),
+        (DownloadTimeout(), "timeout"),
+        (ResponseTooLarge(), "too_large"),
         (IgnoreRequest("mine"), "mine"),
     ],
 )
-async def test_an_unreachable_file_forbids_everything_for_a_while(answer: Any, why: str) -> None:
+async def test_an_unreachable_file_forbids_everything_for_a_while_and_says_so_once(answer: Any, why: str, caplog) -> None:
     records = Records()
     middleware, world, stats = robots(answer, records)
 
-    assert await verdict(middleware, "/x") == await verdict(middleware, "/y") == f"robots.txt unreachable ({why})"
+    verdicts = await asyncio.gather(*(verdict(middleware, path) for path in ("/x", "/y", "/z")))
+    assert {*verdicts, await verdict(middleware, "/later")} == {f"robots.txt unreachable ({why})"}
 
+    assert caplog.messages == [f"http://a.example/robots.txt cannot be had ({why}): nothing is fetched there for 600 s"]
     assert len(world.asked) == 1
     assert stats.get("robotstxt/unreachable") == 1
-    assert stats.get("robotstxt/forbidden") == 2
+    assert stats.get("robotstxt/forbidden") == 4
     assert records.kept["robots:http://a.example"][1] == 600
+
+
+@pytest.mark.parametrize("kind", [NotConnected, ConnectTimeout, BlockedAddress, CertificateInvalid, ProxyFailed])
+async def test_what_keeps_the_page_from_its_host_too_is_told_as_the_error_of_the_page(kind: type[FetchError], caplog) -> None:
+    records = Records()
+    middleware, world, _ = robots(kind(), records)
+
+    for _ in range(2):
+        with pytest.raises(kind):
+            await verdict(middleware, "/x")
+
+    assert len(world.asked) == 2
+    assert not records.kept
+    assert not caplog.messages
+
+
+async def test_a_host_that_its_file_has_moved_to_is_another_matter() -> None:
+    error = NotConnected()
+    error.url = "http://b.example/robots.txt"
+    middleware, _, _ = robots(error)
+
+    assert await verdict(middleware, "/x") == "robots.txt unreachable (connection)"
+
+
+async def test_the_pages_that_wait_for_it_are_what_is_tried_again(site: Any, crawl: Any) -> None:
+    unwell = web.Response(status=503)
+    site.answers = {"/robots.txt": [unwell, unwell, web.Response(text="")], "/x": web.Response(text="page")}
+    stats = Stats()
+    outer = crawl(RobotsTxtMiddleware(stats, crawl().page, Records(), retry_delay=0.0), RetryMiddleware(stats, retry_delay=0.0))
+
+    assert (await outer.page(Request(site.url("/x")))).body == b"page"
+
+    assert site.paths() == ["/robots.txt"] * 3 + ["/x"]
+    assert stats.get("retry/count") == 2
+    assert not stats.get("robotstxt/unreachable")
+
+
+async def test_a_file_that_fails_is_asked_for_no_more_often_than_one_page_is_tried_again() -> None:
+    middleware, world, _ = robots((500, b""), retry_delay=0.05)
+    async with asyncio.timeout(5):
+        for tries in range(1, 4):
+            for path in ("/a", "/b", "/c"):
+                with pytest.raises(RobotsUnreachable, match="http_500"):
+                    await middleware.process_request(Request(f"http://a.example{path}"), SPIDER)
+            assert len(world.asked) == tries
+            await asyncio.sleep(0.05)
 
 
 async def test_all_who_wait_share_one_fetch() -> None:
