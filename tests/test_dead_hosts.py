@@ -14,6 +14,8 @@ from aiohttp import web
 
 from openoctopus import Request, Spider, crawl
 from openoctopus.crawler import Result
+from openoctopus.extensions import Extension
+from openoctopus.scheduler import hosts
 from openoctopus.scheduler.hosts import DEAD_PAUSE
 from openoctopus.testing import Site
 from openoctopus.testing.site import cut, in_turn
@@ -127,3 +129,38 @@ async def test_a_file_that_is_had_at_the_second_try_costs_no_page_its_end() -> N
 
     assert ends == {"page": 4, "IgnoreRequest": 1}
     assert not result.failed
+
+
+async def test_what_waits_for_a_host_that_is_given_up_is_counted_told_and_logged_like_any_that_failed(
+    monkeypatch, caplog
+) -> None:
+    monkeypatch.setattr(hosts, "DEAD_PAUSE", 0.3)
+    told: list[str] = []
+
+    class Tells(Extension):
+        def request_failed(self, request: Request, reason: str, spider: Spider) -> None:
+            told.append(request.url)
+
+    port = closed_ports(1)[0]
+    urls = [f"http://127.0.0.1:{port}/{number}" for number in range(40)]
+
+    result, _ = await visited(*urls, told=False, EXTENSIONS={Tells: 1}, ROBOTSTXT_OBEY=False)
+
+    reasons = Counter(failed.reason for failed in result.failed)
+    assert reasons["host_unreachable"] > 20
+    assert result.stats.group("request_failed_reasons_count") == reasons
+    assert result.stats.get("request_failed_count") == len(result.failed) == 40
+    assert sorted(told) == sorted(urls)
+    (line,) = [record.message for record in caplog.records if "host_unreachable" in record.message]
+    assert line.startswith(f"failed: {reasons['host_unreachable']} requests that waited (host_unreachable: 127.0.0.1 could")
+
+
+async def test_many_dead_hosts_take_as_long_as_their_connections() -> None:
+    """Their pages wait for another try without a slot, also where robots.txt is what could not be had."""
+    port = closed_ports(1)[0]
+    urls = [f"http://127.1.{number // 200}.{number % 200 + 1}:{port}/" for number in range(400)]
+
+    async with asyncio.timeout(12):
+        _, ends = await visited(*urls, RETRY_DELAY=1.0, RETRY_DELAY_MAX=2.0)
+
+    assert ends == {"NotConnected": 400}

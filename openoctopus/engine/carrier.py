@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter, time
@@ -106,7 +107,7 @@ class Carrier:
         if page.found:
             await self.add(page)
         if isinstance(outcome, Fail):
-            await self._failed(lease, outcome)
+            await self._failed(lease.entry, outcome)
         page.end(outcome)
         carried.set(None)
 
@@ -302,17 +303,31 @@ class Carrier:
         finally:
             self.stages.storing += perf_counter() - since
 
-    async def _failed(self, lease: Lease, failed: Fail) -> None:
+    async def _failed(self, entry: Entry, failed: Fail) -> None:
+        request = await self._count_failed(entry, failed.reason)
+        if request is not None and not failed.reason.startswith("callback:"):
+            logger.warning("failed: %s (%s: %s)", request, failed.reason, failed.detail)
+
+    async def take_given_up(self) -> None:
+        """Count, log and tell what the scheduler gave up by itself."""
+        given_up, turns = self.scheduler.take_given_up(), Turns()
+        for one in given_up:
+            await self._count_failed(one.entry, one.reason)
+            if turns.over():
+                await asyncio.sleep(0)
+        for (reason, detail), count in Counter((one.reason, one.detail) for one in given_up).items():
+            logger.warning("failed: %d requests that waited (%s: %s)", count, reason, detail)
+
+    async def _count_failed(self, entry: Entry, reason: str) -> Request | None:
         self.stats.inc("request_failed_count")
         self.stats.inc("error_count")
         try:
-            request = thaw(lease.entry.body)
+            request = thaw(entry.body)
         except InvalidRequest:
-            return
-        self.stats.trouble(f"request_failed_reasons_count/{failed.reason}", request.url)
-        if not failed.reason.startswith("callback:"):
-            logger.warning("failed: %s (%s: %s)", request, failed.reason, failed.detail)
-        await self.parts.observers.request_failed(request, failed.reason)
+            return None
+        self.stats.trouble(f"request_failed_reasons_count/{reason}", request.url)
+        await self.parts.observers.request_failed(request, reason)
+        return request
 
     def log_spider_error(self, error: BaseException, where: str) -> None:
         """Log what the spider raised, once, with its own lines only."""

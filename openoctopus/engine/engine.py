@@ -40,7 +40,7 @@ class Engine:
         self.scheduler = parts.scheduler
         self.chain = parts.chain
         self.carrier = Carrier(parts, self.stop, self.wake)
-        self.settler = Settler(parts.scheduler, self._wake_all)
+        self.settler = Settler(parts.scheduler, self._settled)
         #: Why the crawl ends; empty while it goes on.
         self.reason = ""
         #: Whether it ends without waiting for anybody.
@@ -91,6 +91,10 @@ class Engine:
     async def finish(self) -> None:
         """Settle what was read, once the pipelines are closed."""
         await self.settler.flush()
+
+    async def _settled(self) -> None:
+        await self.carrier.take_given_up()
+        self._wake_all()
 
     async def _start(self) -> None:
         """Draw the first requests, only as fast as the crawl digests them."""

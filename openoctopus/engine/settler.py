@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from openoctopus.pipelines.base import Receipt
 from openoctopus.scheduler.base import DONE, Entry, Lease, Outcome, Scheduler
@@ -36,7 +36,7 @@ class Page(Receipt):
 class Settler:
     """Hands outcomes to the scheduler, many at once where many come."""
 
-    def __init__(self, scheduler: Scheduler, settled: Callable[[], None]) -> None:
+    def __init__(self, scheduler: Scheduler, settled: Callable[[], Awaitable[None]]) -> None:
         self.scheduler = scheduler
         self._settled = settled
         self._waiting: list[tuple[Lease, Outcome]] = []
@@ -68,4 +68,4 @@ class Settler:
         waiting, self._waiting = self._waiting, []
         if waiting:
             await self.scheduler.settle(waiting)
-            self._settled()
+        await self._settled()

@@ -238,6 +238,12 @@ class Scheduler(Plugin):
         """The entries that were given up, oldest first, as far as they are kept."""
 
     @abstractmethod
+    def take_given_up(self) -> list[FailedEntry]:
+        """Those that the scheduler itself gave up since the last call, each told once: their host is unreachable, their
+        worker was lost too often.
+        """
+
+    @abstractmethod
     def busiest(self, limit: int = 10) -> list[HostLoad]:
         """The hosts with the most entries waiting or under way."""
 

@@ -105,6 +105,10 @@ class MemoryScheduler(Scheduler):
     def failed(self) -> Collection[FailedEntry]:
         return self._policy.failed
 
+    def take_given_up(self) -> list[FailedEntry]:
+        given_up, self._policy.given_up = self._policy.given_up, []
+        return given_up
+
     def busiest(self, limit: int = 10) -> list[HostLoad]:
         hosts = heapq.nlargest(limit, self._policy.hosts(), key=lambda host: (host.in_flight, host.queued))
         return [_load(host) for host in hosts if host.in_flight or host.queued]

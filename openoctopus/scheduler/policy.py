@@ -54,6 +54,8 @@ class Policy:
         self.max_lost = max_lost
         self.counts = Counts()
         self.failed: deque[FailedEntry] = deque(maxlen=max_failed)
+        #: What was failed here, not by a worker, and was not told yet.
+        self.given_up: list[FailedEntry] = []
         self.paused = False
         self._hosts: dict[str, Host] = {}
         #: The same hosts in turn, to be looked at whether they can be forgotten.
@@ -242,7 +244,8 @@ class Policy:
             self._fail_unreachable(entry, host)
 
     def _fail_unreachable(self, entry: Entry, host: Host) -> None:
-        self._fail(entry, "host_unreachable", f"{host.name} could not be reached {host.failures} times in a row")
+        detail = f"{host.name} could not be reached {host.failures} times in a row"
+        self.given_up.append(self._fail(entry, "host_unreachable", detail))
 
     # Ending
 
@@ -317,10 +320,12 @@ class Policy:
         self.counts.done += 1
         self._end(old)
 
-    def _fail(self, entry: Entry, reason: str, detail: str) -> None:
+    def _fail(self, entry: Entry, reason: str, detail: str) -> FailedEntry:
+        failed = FailedEntry(entry, reason, detail, time.time())
         self.counts.failed += 1
-        self.failed.append(FailedEntry(entry, reason, detail, time.time()))
+        self.failed.append(failed)
         self._end(entry)
+        return failed
 
     def extend(self, lease: Lease, now: float) -> bool:
         """Hold a lease for longer; ``False`` if it is no longer held."""
@@ -342,7 +347,7 @@ class Policy:
         entry = lease.entry
         entry.lost += not lease.read
         if entry.lost >= self.max_lost:
-            self._fail(entry, "worker_lost", f"its worker died {entry.lost} times")
+            self.given_up.append(self._fail(entry, "worker_lost", f"its worker died {entry.lost} times"))
         else:
             self._enqueue(self._hosts[entry.host], entry, 0.0, now)
 

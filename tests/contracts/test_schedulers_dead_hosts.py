@@ -261,6 +261,43 @@ async def test_a_page_that_is_still_read_may_lead_elsewhere_so_nothing_is_given_
     assert given_up(scheduler) == []
 
 
+async def test_what_the_scheduler_gives_up_by_itself_is_told_once(make: Make, clock: Clock) -> None:
+    scheduler = await make()
+    await scheduler.add([*entries(8), entry(9, delay=3600)])
+    await dies(scheduler)
+    lease = await claimed_after(scheduler, clock, DEAD_PAUSE)
+    assert scheduler.take_given_up() == []
+
+    scheduler.fetched(lease, UNREACHABLE)
+    await scheduler.settle([(lease, Fail("connection", "refused"))])
+
+    told = scheduler.take_given_up()
+    assert sorted(failed.entry.rid for failed in told) == given_up(scheduler)
+    assert len(told) == 8
+    assert {failed.reason for failed in told} == {"host_unreachable"}
+    assert scheduler.take_given_up() == []
+
+
+async def test_thousands_of_dead_hosts_cost_one_pause_and_one_more_try_each(make: Make, clock: Clock) -> None:
+    """Sixteen at a time, each try takes a second; the pauses of all pass together."""
+    scheduler, hosts, at_once = await make(), 2000, 16
+    for number in range(hosts):
+        await scheduler.add(entries(DEAD_AFTER + 5, f"h{number}.example", first=100 * number + 1))
+    began, tries = clock.now, 0
+
+    while scheduler.counts.pending:
+        leases = [lease for _ in range(at_once) if (lease := await scheduler.claim()) is not None]
+        tries += len(leases)
+        clock.passes(1.0)
+        for lease in leases:
+            scheduler.fetched(lease, UNREACHABLE)
+        await scheduler.settle([(lease, Again(1.0)) for lease in leases])
+
+    assert scheduler.counts.failed == hosts * (DEAD_AFTER + 5)
+    assert tries == hosts * (DEAD_AFTER + 1)
+    assert clock.now - began <= tries / at_once + DEAD_PAUSE + 5
+
+
 async def test_an_entry_that_was_given_up_by_others_keeps_their_reason(make: Make, clock: Clock) -> None:
     scheduler = await make()
     await scheduler.add(entries(9))

@@ -131,6 +131,7 @@ async def test_an_entry_that_three_workers_died_of_has_failed(scheduler: Schedul
 
     assert await scheduler.claim("another") is None
     assert [(failed.entry.rid, failed.reason, failed.entry.lost) for failed in scheduler.failed()] == [(1, "worker_lost", 3)]
+    assert [failed.entry.rid for failed in scheduler.take_given_up()] == [1]
     assert balanced(scheduler)
 
 
