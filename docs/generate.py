@@ -12,12 +12,11 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from openoctopus import settings
+from openoctopus.settings import Settings
 
 PAGE = Path(__file__).with_name("settings.md")
 BEGIN, END = "<!-- settings: begin -->\n", "<!-- settings: end -->\n"
 _GENERATED = re.compile(f"(?<={BEGIN}).*?(?={END})", re.DOTALL)
-_LINE = re.compile(r"^    (?:# (?P<section>.+)|(?P<name>[A-Z][A-Z0-9_]*):.*)$", re.MULTILINE)
 _WORDS = {
     bool: "true, false", int: "whole number", float: "number", str: "text", tuple: "list", frozenset: "list", dict: "mapping",
     type: "class",
@@ -25,23 +24,15 @@ _WORDS = {
 
 
 def settings_table() -> str:
-    """A table for each section of ``Settings``, in the order of the file."""
+    """A table for each theme of ``Settings``, in their order."""
     return "".join(_lines())
 
 
 def _lines() -> Iterator[str]:
-    fields = settings.Settings.model_fields
-    for line in _LINE.finditer(Path(settings.__file__).read_text("utf-8")):
-        if line["section"]:
-            yield f"\n### {line['section']}\n\n| Option | Type | Default | |\n|---|---|---|---|\n"
-        elif line["name"] in fields:
-            field = fields[line["name"]]
-            cells = (
-                f"`{line['name']}`",
-                _type(field),
-                f"`{_shown(field.default)}`",
-                (field.description or "").replace("<", "&lt;"),
-            )
+    for theme in reversed(Settings.__bases__):
+        yield f"\n### {(theme.__doc__ or '').rstrip('.')}\n\n| Option | Type | Default | |\n|---|---|---|---|\n"
+        for name, field in theme.model_fields.items():
+            cells = (f"`{name}`", _type(field), f"`{_shown(field.default)}`", (field.description or "").replace("<", "&lt;"))
             yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
     yield "\n"
 

@@ -179,6 +179,7 @@ def test_values_in_python_are_taken_as_they_are_meant(name: str, given: Any, val
         ("ITEM_PIPELINES", ["a.B"], "ITEM_PIPELINES must be a mapping, not ['a.B'] (command line)"),
         ("LOG_LEVEL", "loud", "LOG_LEVEL must be 'DEBUG', 'INFO', 'WARNING', 'ERROR' or 'CRITICAL', not 'LOUD' (command line)"),
         ("USER_AGENT", 5, "USER_AGENT must be text, not 5 (command line)"),
+        ("JOB", 5, "JOB must be text, not 5 (command line)"),
         ("HTTPAUTH_PASS", ["hidden"], "HTTPAUTH_PASS must be text, not '***' (command line)"),
         ("HTTP_PROXY", ["http://u:hidden@h/"], "HTTP_PROXY must be text, not ['http://***@h/'] (command line)"),
     ],
@@ -197,6 +198,24 @@ def test_all_wrong_values_are_told_at_once() -> None:
         "RETRY_TIMES must be a whole number, not 'x' (project)",
         "LOG_JSON must be true or false, not 'x' (project)",
     ]
+
+
+@pytest.mark.parametrize("name", ["", "news", "news-2024.08", "A_b", "7", "_x", "新闻", "a" * 60])
+def test_a_job_has_a_name_that_is_a_file_name_everywhere(name: str) -> None:
+    assert name == load(JOB=name).JOB
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a/b", "..", ".", ".a", "a b", " ", "a\n", "-a", "a\\b", "a:b", "a*", "~", "a\0", "a" * 61, "jobs/../x", "a\u202eb"],
+)
+def test_no_other_name_of_a_job_is_taken(name: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        load(JOB=name)
+    assert str(error.value) == (
+        "JOB must be a name of up to 60 letters, digits, - _ and . that does not begin with - or ."
+        f", not {name!r} (command line)"
+    )
 
 
 KNOWN = {*Settings.model_fields, "REDIS_URL", "FOO"}

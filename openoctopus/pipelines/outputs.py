@@ -40,7 +40,7 @@ def _table(settings: Settings, target: Any, options: Any) -> SqlPipeline:
     if not isinstance(options or {}, Mapping):
         raise SettingsError(f"FEEDS: {masked('', target)} needs a mapping of options, such as {{'key': 'url'}}")
     given = dict(options or {})
-    table = SqlPipeline(target, job=settings.get("JOB") or "", **{k: v for k, v in given.items() if k != "overwrite"})
+    table = SqlPipeline(target, job=settings.JOB, **{k: v for k, v in given.items() if k != "overwrite"})
     if given.get("overwrite"):
         raise SettingsError(f"the {table} cannot be replaced: use -o, with key=... so that new items change their rows")
     return table

@@ -2,81 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from openoctopus.exceptions import SettingsError
-
-ENV_PREFIX = "OCTOPUS_"
-#: Variables of that prefix that are no options.
-RESERVED = frozenset({"OCTOPUS_FAILPOINTS", "OCTOPUS_WEB_TOKEN"})
-_SECRET = re.compile(
-    r"passw|passphrase|(?:^|_)pass(?:_|$)|secret|token|credential|(?:api|access|private)[-_]?key|_key$|authorization"
-    r"|^(?:set-)?cookies?$",
-    re.IGNORECASE,
+from openoctopus.settings.kinds import (
+    AboveZero,
+    Codes,
+    Count,
+    Entries,
+    FileName,
+    JobName,
+    Level,
+    Names,
+    NotNegative,
+    OneOrMany,
+    PathOrClass,
+    Positive,
 )
-_CREDENTIALS = re.compile(r"://(?:[^\s/?#]*|[^\s/@]*:\S*)@")
-_SECRET_ARGUMENT = re.compile(r"([?&][\w.-]*(?:passw|secret|token|api_?key|signature)[\w.-]*=)[^&#\s]*", re.IGNORECASE)
 
 
-def _listed(value: Any) -> Any:
-    """A list written in one string: JSON, or separated by commas."""
-    if not isinstance(value, str) or value.lstrip()[:1] in ("[", "{"):
-        return _from_json(value, "a list, in JSON or separated by commas")
-    return [part.strip() for part in value.split(",") if part.strip()]
+class Theme(BaseModel):
+    """Options that belong together; the docstring is their heading in docs/settings.md."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, validate_default=False)
 
 
-def _mapped(value: Any) -> Any:
-    """A mapping written as JSON."""
-    return {} if value is None or value == "" else _from_json(value, "a mapping, in JSON")
+class Pace(Theme):
+    """What is crawled, and how fast."""
 
-
-def _one_or_many(value: Any) -> Any:
-    """A list written as JSON; commas are part of a User-Agent."""
-    return _from_json(value, "a list, in JSON") if isinstance(value, str) and value.lstrip()[:1] == "[" else value
-
-
-def _from_json(value: Any, allowed: str) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        raise ValueError(allowed) from None
-
-
-def _upper(value: Any) -> Any:
-    return value.upper() if isinstance(value, str) else value
-
-
-def _path(value: Any) -> Any:
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-Codes = Annotated[frozenset[int], BeforeValidator(_listed)]
-Entries = Annotated[dict[Any, Any], BeforeValidator(_mapped)]
-FileName = Annotated[str, BeforeValidator(_path)]
-#: A class by its dotted path, or itself.
-PathOrClass = str | type[Any]
-NotNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-
-
-class Settings(BaseModel):
-    """The options of one crawl, typed and checked once.
-
-    Read them as ``settings.RETRY_TIMES``, ``settings["RETRY_TIMES"]`` or ``settings.get("MY_OWN", default)``. A later layer
-    wins: defaults, the project's settings, the spider's ``custom_settings``, ``OCTOPUS_*`` of the environment, ``-s``.
-    """
-
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True, validate_default=False)
-
-    # What is crawled, and how fast
     CONCURRENT_REQUESTS: Positive = 16
     """How many requests are carried at the same time."""
     CONCURRENT_REQUESTS_PER_DOMAIN: Positive = 8
@@ -93,7 +47,7 @@ class Settings(BaseModel):
     """Seconds of delay before a host's first answer is known."""
     AUTOTHROTTLE_MAX_DELAY: NotNegative = 60.0
     """The longest delay that throttling sets, in seconds."""
-    AUTOTHROTTLE_TARGET_CONCURRENCY: Annotated[float, Field(gt=0)] = 1.0
+    AUTOTHROTTLE_TARGET_CONCURRENCY: AboveZero = 1.0
     """How many requests should be under way at one host on average."""
     RETRY_AFTER_MAX: NotNegative = 300.0
     """The longest pause that a server's Retry-After is obeyed for, in seconds."""
@@ -106,16 +60,19 @@ class Settings(BaseModel):
     REPEATED_SEGMENTS_LIMIT: Count = 5
     """A path that repeats a segment more often is a trap and dropped; 0: no limit."""
 
-    # Asking and answering
+
+class Fetching(Theme):
+    """Asking and answering."""
+
     DOWNLOADER: str = "http"
     """Who fetches by default: "http" (wreq), "aiohttp", or a dotted path."""
     DOWNLOADERS: Entries = {}
     """More downloaders by the name that ``Request(downloader=...)`` asks for."""
     IMPERSONATE: str = ""
     """Speak TLS and HTTP/2 as this browser does: "chrome", "firefox", "safari", "edge", or one version such as "chrome137"."""
-    DOWNLOAD_TIMEOUT: Annotated[float, Field(gt=0)] = 30.0
+    DOWNLOAD_TIMEOUT: AboveZero = 30.0
     """Seconds for one whole download."""
-    CONNECT_TIMEOUT: Annotated[float, Field(gt=0)] = 10.0
+    CONNECT_TIMEOUT: AboveZero = 10.0
     """Seconds for a connection to be made."""
     READ_TIMEOUT: NotNegative = 0.0
     """Seconds without a byte after which a download fails; 0: only the whole time counts."""
@@ -137,7 +94,7 @@ class Settings(BaseModel):
     """Addresses by host name, as in /etc/hosts: {"example.com": "127.0.0.1"}."""
     USER_AGENT: str = ""
     """The User-Agent header; empty: OpenOctopus and its version."""
-    USER_AGENTS: Annotated[tuple[str, ...] | str, BeforeValidator(_one_or_many)] = ()
+    USER_AGENTS: OneOrMany = ()
     """A list to choose from, kept per host or session; or "desktop", "mobile": current browsers with matching client hints."""
     DEFAULT_REQUEST_HEADERS: Entries = {
         "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -193,14 +150,19 @@ class Settings(BaseModel):
     HTTPERROR_ALLOW_ALL: bool = False
     """Callbacks receive every status."""
 
-    # Queue and identity
+
+class Queue(Theme):
+    """Queue and identity."""
+
+    JOB: JobName = ""
+    """The name under which the crawl is kept, so that it can be resumed; empty: it is not kept."""
     SCHEDULER: PathOrClass = "openoctopus.scheduler.MemoryScheduler"
     """Where requests wait."""
     DUPEFILTER_CLASS: PathOrClass = "openoctopus.dupefilter.RFPDupeFilter"
     """What counts as the same request, and how it is remembered."""
     DUPEFILTER_DEBUG: bool = False
     """Log every duplicate."""
-    LEASE_SECONDS: Annotated[float, Field(gt=0)] = 60.0
+    LEASE_SECONDS: AboveZero = 60.0
     """How long a worker may hold a request before others may take it."""
     MAX_FAILED: Count = 10_000
     """Failed entries kept by the memory scheduler; more are only counted."""
@@ -209,15 +171,21 @@ class Settings(BaseModel):
     MAX_LOST: Positive = 3
     """A request whose worker died this often is failed."""
 
-    # Reading pages
+
+class Reading(Theme):
+    """Reading pages."""
+
     SELECTOR_TREE: Literal["html5", "lxml"] = "html5"
     """The tree of browsers, or parsel's own."""
-    CALLBACK_TIMEOUT: Annotated[float, Field(gt=0)] = 300.0
+    CALLBACK_TIMEOUT: AboveZero = 300.0
     """Seconds that a callback may wait for something."""
-    CALLBACK_WARN_BLOCKING: Annotated[float, Field(gt=0)] = 5.0
+    CALLBACK_WARN_BLOCKING: AboveZero = 5.0
     """A callback that holds up the whole crawl for this many seconds is named in a warning."""
 
-    # Items
+
+class Items(Theme):
+    """Items."""
+
     ITEM_PIPELINES: Entries = {}
     """What every item passes: {"project.pipelines.Clean": 100} or {"...": {"order": 100, "keyword": value}}."""
     PIPELINE_RETRY_TIMES: Count = 3
@@ -229,7 +197,10 @@ class Settings(BaseModel):
     FEED_EXPORT_FIELDS: Names = ()
     """Fields to write, in this order; empty: all."""
 
-    # Middlewares and extensions
+
+class Plugins(Theme):
+    """Middlewares and extensions."""
+
     DOWNLOADER_MIDDLEWARES: Entries = {}
     """What stands around every fetch, besides the built-in ones; None switches one off."""
     SPIDER_MIDDLEWARES: Entries = {}
@@ -237,7 +208,10 @@ class Settings(BaseModel):
     EXTENSIONS: Entries = {}
     """Observers of the crawl."""
 
-    # Limits
+
+class Limits(Theme):
+    """Limits."""
+
     CLOSESPIDER_ITEMCOUNT: Count = 0
     """Finish after this many items; 0: no limit."""
     CLOSESPIDER_PAGECOUNT: Count = 0
@@ -253,8 +227,11 @@ class Settings(BaseModel):
     DRAIN_SECONDS: NotNegative = 30.0
     """How long requests under way may take after the first Ctrl-C or SIGTERM."""
 
-    # Telling
-    LOG_LEVEL: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)] = "INFO"
+
+class Telling(Theme):
+    """Telling."""
+
+    LOG_LEVEL: Level = "INFO"
     """The least important level that is logged."""
     LOG_FILE: FileName = ""
     """Where the log is written; empty: to the terminal."""
@@ -271,132 +248,9 @@ class Settings(BaseModel):
     LOGSTATS_INTERVAL: NotNegative = 60.0
     """Seconds between two lines of progress where there is no terminal; 0: none."""
 
-    # The project
+
+class Sources(Theme):
+    """The project."""
+
     SPIDER_MODULES: Names = ("spiders",)
     """Packages whose spiders are found by name."""
-
-    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
-
-    @classmethod
-    def load(cls, layers: Mapping[str, Mapping[str, Any]]) -> Self:
-        """Lay options over the defaults; ``layers`` are named by their origin, the last one wins.
-
-        Raises ``SettingsError`` that lists everything wrong at once.
-        """
-        values: dict[str, Any] = {}
-        origins: dict[str, str] = {}
-        for origin, layer in layers.items():
-            values.update(layer)
-            origins.update(dict.fromkeys(layer, origin))
-        try:
-            settings = cls.model_validate(values)
-        except ValidationError as error:
-            raise SettingsError("\n".join(_explained(error, origins))) from None
-        settings._origins.update(origins)
-        return settings
-
-    def __getitem__(self, name: str) -> Any:
-        if name in type(self).model_fields or name in (self.model_extra or {}):
-            return getattr(self, name)
-        raise KeyError(name)
-
-    def __contains__(self, name: str) -> bool:
-        return name in type(self).model_fields or name in (self.model_extra or {})
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The value, or ``default`` where neither the project nor OpenOctopus knows the name."""
-        return self[name] if name in self else default
-
-    def origin(self, name: str) -> str:
-        """Which layer a value came from."""
-        return self._origins.get(name, "default")
-
-    def names(self) -> Iterator[str]:
-        """All names: the typed ones in the order of this file, then the project's own."""
-        yield from type(self).model_fields
-        yield from sorted(self.model_extra or {})
-
-
-#: What is allowed, by the name that pydantic has for what is wrong.
-_ALLOWED = {
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "dict_type": "a mapping",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "frozen_set_type": "a list",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "string_type": "text",
-    "tuple_type": "a list",
-}
-_PREFIX = re.compile("^(?:Input should be|Value error,) ")
-
-
-def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
-    """One line for each wrong value; a type with alternatives makes several errors of it."""
-    allowed: dict[tuple[str, str, str], list[str]] = {}
-    for wrong in error.errors():
-        name = str(wrong["loc"][0])
-        part = "".join(f"[{place}]" for place in wrong["loc"][1:] if isinstance(place, int))
-        known = _ALLOWED.get(wrong["type"]) or _PREFIX.sub("", wrong["msg"])
-        allowed.setdefault((name, part, masked(name, wrong["input"])), []).append(known)
-    for (name, part, shown), choices in allowed.items():
-        yield f"{name}{part} must be {' or '.join(choices)}, not {shown:.200} ({origins.get(name, 'default')})"
-
-
-def environment() -> dict[str, str]:
-    """The options that ``OCTOPUS_*`` variables set."""
-    return {k.removeprefix(ENV_PREFIX): v for k, v in os.environ.items() if k.startswith(ENV_PREFIX) and k not in RESERVED}
-
-
-def check_names(names: Collection[str], known: Collection[str], origin: str, *, own_allowed: bool) -> None:
-    """Refuse misspelt options. Where ``own_allowed``, only those within two edits of a known name.
-
-    Raises ``SettingsError`` with the likely names, all at once.
-    """
-    wrong = []
-    for name in names:
-        if name in known:
-            continue
-        likely = sorted((_edits(name, other), abs(len(name) - len(other)), other) for other in known if _close(name, other))
-        if likely:
-            wrong.append(f"no option {name} ({origin}): did you mean {likely[0][2]}?")
-        elif not own_allowed:
-            wrong.append(f"no option {name} ({origin}); `octopus settings` lists them all")
-    if wrong:
-        raise SettingsError("\n".join(wrong))
-
-
-def _close(name: str, other: str) -> bool:
-    """Whether two edits at most lead from one name to the other; fewer for short names."""
-    allowed = min(2, len(name) // 4)
-    return abs(len(name) - len(other)) <= allowed and _edits(name, other) <= allowed
-
-
-def _edits(name: str, other: str) -> int:
-    """How many letters must be inserted, deleted or changed."""
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(name, 1):
-        above, row = row, [i]
-        for j, b in enumerate(other, 1):
-            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (a != b)))
-    return row[-1]
-
-
-def masked(name: str, value: Any) -> str:
-    """The value as it may be shown: passwords, tokens and the credentials in URLs are hidden, nested ones too."""
-    return repr(_hidden(name, value))
-
-
-def _hidden(name: str, value: Any) -> Any:
-    if value and not isinstance(value, bool) and _SECRET.search(name):
-        return "***"
-    if isinstance(value, str):
-        return _SECRET_ARGUMENT.sub(r"\1***", _CREDENTIALS.sub("://***@", value))
-    if isinstance(value, Mapping):
-        return {_hidden("", key): _hidden(str(key), part) for key, part in value.items()}
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value)([_hidden(name, part) for part in value])
-    return value
