@@ -18,6 +18,7 @@ from openoctopus.downloadermiddlewares.base import compose
 from openoctopus.downloaders import Downloaders
 from openoctopus.engine import Engine, Fetcher, Observers, Parts, Stages
 from openoctopus.exceptions import CloseSpider, OctopusError, SettingsError
+from openoctopus.failpoints import armed
 from openoctopus.http.data import trusted_packages
 from openoctopus.interrupts import Interrupts
 from openoctopus.pipelines.chain import Chain, Watch
@@ -88,8 +89,9 @@ def crawl_settings(
 ) -> Settings:
     """The options of one crawl: project, spider, environment, and last what was given for this run.
 
-    Raises ``SettingsError`` for unknown names and wrong values.
+    Raises ``SettingsError`` for unknown names and wrong values, those of failpoints too.
     """
+    armed()
     if not isinstance(spider.custom_settings, Mapping):
         raise SettingsError(f"{spider.__name__}.custom_settings is a mapping, not {spider.custom_settings!r}")
     layers = {
@@ -234,6 +236,8 @@ class Crawler:
             await self.chain.open()
             await self.observers.opened()
             logger.info("%s begins", self.spider.name)
+            if armed():
+                logger.warning("failpoints are armed, faults will happen: %s", ", ".join(armed()))
             try:
                 reason = await self.engine.run()
             finally:

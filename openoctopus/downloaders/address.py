@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 from openoctopus.exceptions import BlockedAddress, NameNotResolved, SettingsError
+from openoctopus.failpoints import hit
 
 #: Seconds for which a host keeps the addresses that were found.
 KEPT_SECONDS = 60.0
@@ -113,6 +114,7 @@ class Addresses:
         kept = self._kept.get(host)
         if kept is not None and kept[0] > monotonic():
             return kept[1]
+        hit("dns")
         written = literal(host)
         found = self.table.get(host) or ((written,) if written else await self._resolve(host, seconds))
         self.judge(host, found)

@@ -34,6 +34,7 @@ from openoctopus.exceptions import (
     ProxyFailed,
     ResponseTooLarge,
 )
+from openoctopus.failpoints import hit
 from openoctopus.http import Request, Response
 from openoctopus.http.url import BAD_PORTS, port_of, without_credentials
 from openoctopus.settings import Settings
@@ -141,6 +142,7 @@ class WireDownloader(Downloader):
             answer = await self._answer(order)
             try:
                 body = await self._body(answer, order)
+                hit("body.done")
             finally:
                 if not answer.done:
                     await answer.abandon()
@@ -237,10 +239,12 @@ class WireDownloader(Downloader):
 
     async def _answer(self, order: Order) -> Answer:
         """Send the request, and make sure that nobody else answers it."""
+        hit("request.sent")
         try:
             answer = await self.send(order)
         except self.engine_errors as error:
             raise self._explained(error, order, in_body=False) from error
+        hit("headers")
         if order.proxy:
             answer.ip_address = ""
             if answer.status == 407:
@@ -308,6 +312,7 @@ class WireDownloader(Downloader):
         taken = 0
         try:
             async for chunk in answer.chunks():
+                hit("body.half")
                 taken += len(chunk)
                 if order.max_size and taken > order.max_size:
                     raise ResponseTooLarge(f"the body has more than {order.max_size} bytes")

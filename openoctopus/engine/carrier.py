@@ -26,6 +26,7 @@ from openoctopus.exceptions import (
     OctopusError,
     Retry,
 )
+from openoctopus.failpoints import hit
 from openoctopus.http import Request, Response
 from openoctopus.http.codec import freeze, thaw
 from openoctopus.items import is_item
@@ -204,12 +205,14 @@ class Carrier:
         since = perf_counter()
         self._reading = name, request
         try:
+            hit("callback.in")
             found = self.reader.method(name)(argument, **keywords)
             if is_asynchronous(found):
                 async for one in self.reader.results(found):
                     await self._take(page, one, response)
             else:
                 await self._take_all(page, plain_results(found), response)
+            hit("callback.out")
         except CloseSpider as closing:
             self._stop(closing.reason)
         except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
@@ -287,7 +290,9 @@ class Carrier:
     async def add(self, page: Page) -> None:
         """Have the scheduler take the requests that were found on a page."""
         entries, page.found = page.found, []
+        hit("children.sent")
         new = await self.scheduler.add(entries)
+        hit("children.added")
         added = sum(new)
         self.stats.inc("scheduler/enqueued", added)
         if added < len(new):

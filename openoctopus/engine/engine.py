@@ -16,6 +16,7 @@ from openoctopus.engine.limits import Limits, Watchdog
 from openoctopus.engine.reader import Turns, plain_results
 from openoctopus.engine.settler import Page, Settler
 from openoctopus.exceptions import CloseSpider, InvalidRequest
+from openoctopus.failpoints import hit
 from openoctopus.http import Request
 from openoctopus.scheduler.base import DONE, Again, Lease
 
@@ -152,6 +153,7 @@ class Engine:
                 await self.carrier.carry(Page(lease, self.settler), lease)
                 self._limits.check()
             except asyncio.CancelledError:
+                hit("giveback")
                 self.settler.give(lease, Again(spent=False))
                 raise
             finally:
@@ -165,8 +167,10 @@ class Engine:
                 await self._wait(0.1)
                 self.carrier.stages.storing += perf_counter() - since
                 continue
+            hit("claim.sent")
             lease = await self.scheduler.claim()
             if lease is not None:
+                hit("claim.got")
                 if self._idle and self.scheduler.runnable:
                     self.wake()
                 return lease

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from openoctopus.failpoints import hit
 from openoctopus.pipelines.base import Receipt
 from openoctopus.scheduler.base import DONE, Entry, Lease, Outcome, Scheduler
 
@@ -67,5 +68,7 @@ class Settler:
         self._news.clear()
         waiting, self._waiting = self._waiting, []
         if waiting:
+            hit("settle.sent")
             await self.scheduler.settle(waiting)
+            hit("settle.committed")
         await self._settled()

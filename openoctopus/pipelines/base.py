@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from openoctopus.exceptions import CloseSpider, Retry
+from openoctopus.failpoints import hit
 from openoctopus.items import to_dict
 from openoctopus.plugins import Plugin
 from openoctopus.spider import Spider
@@ -234,9 +235,11 @@ class BatchPipeline(ItemPipeline, ABC):
         started = self._loop.time()
         while True:
             try:
+                hit("store.write")
                 answer = self.write(records)
                 if self._write_is_async:
                     await answer
+                hit("store.flushed")
             except (Retry, ConnectionError) as not_now:
                 if self.ready:
                     logger.warning("%s is away, the crawl waits for it: %s", self, not_now)

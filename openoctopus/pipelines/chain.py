@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, Retry
+from openoctopus.failpoints import hit
 from openoctopus.pipelines.base import BatchPipeline, FailItem, ItemPipeline, Receipt
 from openoctopus.plugins import hook
 from openoctopus.spider import Spider
@@ -136,6 +137,7 @@ class Chain:
         tries = 0
         while True:
             try:
+                hit("item.pipeline")
                 answer = step.process(item, self.spider)
                 if step.is_async:
                     answer = await answer

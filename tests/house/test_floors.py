@@ -14,7 +14,7 @@ ROOT = Path(openoctopus.__file__).parent
 #: From the lowest to the highest; a room may import from its own and from lower ones.
 FLOORS = [
     {"exceptions", "stats", "items", "selector"},
-    {"http", "settings"},
+    {"http", "settings", "failpoints"},
     {"log", "interrupts"},
     {"plugins", "spider"},
     {"dupefilter", "downloaders", "downloadermiddlewares", "spidermiddlewares", "extensions", "pipelines"},

@@ -97,6 +97,7 @@ def test_each_room_has_a_page() -> None:
         "downloadermiddlewares": "middlewares",
         "spidermiddlewares": "middlewares",
         "engine": "architecture",
+        "failpoints": "reliability",
         "selector": "selectors",
         "spider": "spiders",
         "crawler": "architecture",

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.schema import ExecutableDDLElement
 
 from openoctopus.exceptions import SettingsError
+from openoctopus.failpoints import hit
 from openoctopus.pipelines.sql.columns import columns_for, new_columns
 from openoctopus.pipelines.sql.dialect import Dialect, Found
 from openoctopus.pipelines.sql.errors import NotNow, RefusedRow, Trouble, advice, said, trouble
@@ -244,6 +245,7 @@ class Database:
                 for name, own in rows.items():
                     for statement, values in self._statements_for(self.tables[name], own):
                         await self.dialect.write(connection, statement, values)
+                        hit("store.half")
 
     @contextmanager
     def _judged(self) -> Iterator[None]:
