@@ -11,21 +11,8 @@ from typing import Any
 import pytest
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.items import Field, Item
 from openoctopus.pipelines.feeds import DISCARD, FeedPipeline
 from openoctopus.spider import Spider
-
-
-class Book(Item):
-    title = Field()
-
-
-class Novel(Book):
-    hero = Field()
-
-
-class Author(Item):
-    name = Field()
 
 
 def jsonl(path: Path) -> list[Any]:
@@ -148,29 +135,6 @@ async def test_parts_of_an_earlier_crawl_stay(tmp_path: Path, crawl: Any) -> Non
     assert [jsonl(tmp_path / f"{n}.jsonl") for n in (1, 2, 3, 4)] == [
         [{"n": 0}, {"n": 1}], [{"n": 2}], [{"n": 10}, {"n": 11}], [{"n": 12}],
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("wanted", [[Book], ["Book"], [f"{__name__}.Book"], ["Novel", Book]])
-async def test_item_classes_choose_items_and_their_subclasses(tmp_path: Path, crawl: Any, wanted: list[Any]) -> None:
-    async with crawl(FeedPipeline(tmp_path / "items.jsonl", item_classes=wanted)) as running:
-        running.put(Book(title="a"), Author(name="b"), Novel(title="c", hero="d"), {"title": "e"})
-
-    assert jsonl(tmp_path / "items.jsonl") == [{"title": "a"}, {"title": "c", "hero": "d"}]
-    assert len(running.settled) == 4
-
-
-async def test_item_classes_that_never_come_are_said(tmp_path: Path, crawl: Any, caplog: pytest.LogCaptureFixture) -> None:
-    async with crawl(FeedPipeline(tmp_path / "items.jsonl", item_classes=["Bock"])) as running:
-        running.put(Book(title="a"), Author(name="b"))
-
-    assert caplog.messages == [f"output {tmp_path}/items.jsonl: no item of the item_classes asked for came, only Author, Book"]
-
-
-async def test_an_item_class_that_is_not_there_is_said_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"cannot load 'shop.items.Book'"):
-        await FeedPipeline(tmp_path / "items.jsonl", item_classes=["shop.items.Book"]).open_spider(Spider("news"))
-
-    assert os.listdir(tmp_path) == []
 
 
 async def test_a_packed_file_is_whole_after_each_batch(tmp_path: Path, crawl: Any) -> None:

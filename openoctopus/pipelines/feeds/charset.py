@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.feeds.values import mended
+from openoctopus.pipelines.values import mended
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from openoctopus.items import field_names
 from openoctopus.pipelines.feeds.existing import Existing, Resume
 from openoctopus.pipelines.feeds.format import Format
 from openoctopus.pipelines.feeds.options import FeedOptions
-from openoctopus.pipelines.feeds.values import encode, mended
+from openoctopus.pipelines.values import encode, mended
 
 _NEWLINE = "\r\n"
 #: Where a spreadsheet begins to calculate (OWASP, CSV injection), the full-width forms and a quote before it included.

@@ -9,7 +9,7 @@ from typing import Any
 from openoctopus.pipelines.feeds.charset import Charset
 from openoctopus.pipelines.feeds.existing import Existing, Resume
 from openoctopus.pipelines.feeds.options import FeedOptions
-from openoctopus.pipelines.feeds.values import Values, encode, mended
+from openoctopus.pipelines.values import Values, encode, mended
 
 
 class Format(ABC):

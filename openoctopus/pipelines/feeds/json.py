@@ -10,7 +10,7 @@ import msgspec
 from openoctopus.pipelines.feeds.existing import Existing, Resume
 from openoctopus.pipelines.feeds.format import JsonFormat
 from openoctopus.pipelines.feeds.options import FeedOptions
-from openoctopus.pipelines.feeds.values import encode
+from openoctopus.pipelines.values import encode
 
 
 class Json(JsonFormat):

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from openoctopus.exceptions import SettingsError
+from openoctopus.pipelines.classes import ItemClasses
 
 FormatName = Literal["jsonl", "json", "csv"]
 #: Other names of the formats, which serve as extensions too.
@@ -42,7 +43,7 @@ class FeedOptions(BaseModel):
     """"jsonl", "json" or "csv"; left out: by the extension."""
     fields: Annotated[dict[str, str], BeforeValidator(_titles)] = {}
     """The fields to write, in this order: a list, or a mapping to other names; empty: all."""
-    item_classes: tuple[str | type, ...] = ()
+    item_classes: ItemClasses = ()
     """The item classes to write, by name, dotted path or class, subclasses included; empty: all."""
     batch_item_count: Annotated[int, Field(ge=0)] = 0
     """A new file after this many items; the target then has %(batch_id)d. 0: one file."""

@@ -12,10 +12,10 @@ from typing import Any
 
 from openoctopus.exceptions import CloseSpider, Retry, SettingsError
 from openoctopus.pipelines.base import BatchPipeline, FailItem, Pending, Receipt
+from openoctopus.pipelines.classes import Taken
 from openoctopus.pipelines.feeds.names import Names
-from openoctopus.pipelines.feeds.options import STDOUT, FeedOptions, options_of
+from openoctopus.pipelines.feeds.options import STDOUT, options_of
 from openoctopus.pipelines.feeds.parts import FORMATS, Parts, Record
-from openoctopus.plugins import load
 from openoctopus.settings import Settings
 from openoctopus.spider import Spider
 
@@ -42,7 +42,6 @@ class FeedPipeline(BatchPipeline):
         self._format = FORMATS[self.options.format](self.options)
         self._is_by_class = "item_class" in self._names.used
         self._parts: dict[str, Parts] = {}
-        self._taken: dict[type, bool] = {}
         self._thread: ThreadPoolExecutor | None = None
         self._has_begun = False
 
@@ -51,7 +50,7 @@ class FeedPipeline(BatchPipeline):
 
     async def open_spider(self, spider: Spider) -> None:
         """Open the file. Raises ``SettingsError`` that says what stands in the way."""
-        self._wanted = _classes(self.options)
+        self._taken = Taken(self.options.item_classes)
         self._names.start(spider)
         # A thread of its own: a slow disk or reader holds up neither the crawl nor other outputs, and one file is
         # written in the order of its batches, also after a batch was given up.
@@ -65,14 +64,7 @@ class FeedPipeline(BatchPipeline):
         self._has_begun = True
 
     def put(self, item: Any, receipt: Receipt) -> int:
-        kind = type(item)
-        is_taken = self._taken.get(kind)
-        if is_taken is None:
-            is_taken = self._taken[kind] = self._takes(kind)
-        return super().put(item, receipt) if is_taken else 0
-
-    def _takes(self, kind: type) -> bool:
-        return not self._wanted or any(base in self._wanted or base.__name__ in self._wanted for base in kind.__mro__)
+        return super().put(item, receipt) if self._taken[type(item)] else 0
 
     def prepare(self, item: Any) -> tuple[Record, int]:
         """The item as it will stand in the file; what is changed in it later does not matter."""
@@ -125,17 +117,10 @@ class FeedPipeline(BatchPipeline):
         parts, self._parts = self._parts, {}
         for one in parts.values():
             one.close(keep=self._has_begun)
-        if self._taken and not any(self._taken.values()):
-            came = ", ".join(sorted(kind.__name__ for kind in self._taken))
-            logger.warning("%s: no item of the item_classes asked for came, only %s", self, came)
+        self._taken.check(self)
 
     async def _in_thread(self, work: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-
-
-def _classes(options: FeedOptions) -> frozenset[Any]:
-    """The item classes asked for: names as they are, dotted paths loaded."""
-    return frozenset(load(one) if isinstance(one, str) and "." in one else one for one in options.item_classes)
 
 
 def feeds_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = ()) -> list[FeedPipeline]:

@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Any
 
 from openoctopus.exceptions import OctopusError
-from openoctopus.pipelines.feeds.values import encode, mended
 from openoctopus.pipelines.sql.kinds import Kind, Nested
+from openoctopus.pipelines.values import encode, mended
 
 _LARGEST = 1 << 63
 #: No database has more digits that would be of use.

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from openoctopus.exceptions import SettingsError
+from openoctopus.pipelines.classes import ItemClasses
 from openoctopus.settings import Names, masked
 from openoctopus.spider import Spider
 
@@ -53,10 +54,6 @@ _ALIASES = {"postgres": "postgresql", "mariadb": "mysql"}
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
-def _listed_classes(value: Any) -> Any:
-    return value.split(",") if isinstance(value, str) else value
-
-
 def _no_column(value: Any) -> Any:
     return value or ""
 
@@ -78,7 +75,7 @@ class SqlOptions(BaseModel):
     """The fields that are changed in a row of before; empty: all."""
     on_new_field: Literal["add", "ignore", "refuse"] = "add"
     """A field without a column: "add" one, "ignore" the field, or "refuse" the item."""
-    item_classes: Annotated[tuple[str | type, ...], BeforeValidator(_listed_classes)] = ()
+    item_classes: ItemClasses = ()
     """The item classes to write, by name, dotted path or class, subclasses included; empty: all."""
     created_at: Annotated[str, BeforeValidator(_no_column)] = "created_at"
     """The column with the time when a row was made; empty: none."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from openoctopus.exceptions import Retry, SettingsError
 from openoctopus.pipelines.base import BatchPipeline, Receipt
+from openoctopus.pipelines.classes import Taken
 from openoctopus.pipelines.sql.errors import NotNow, RefusedRow, Trouble
 from openoctopus.pipelines.sql.options import is_by_class, parse, table_name
 from openoctopus.pipelines.sql.table import Row
@@ -44,7 +45,6 @@ class SqlPipeline(BatchPipeline):
         self._job = job
         self._table = ""
         self._values = Values(self.options.columns)
-        self._taken: dict[type, bool] = {}
         self._database: Any = None
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class SqlPipeline(BatchPipeline):
         require(system.driver, system.extra)
         self._spider = spider
         self._run = self._job or f"{spider.name} {datetime.now(UTC).isoformat()}"
-        self._wanted = frozenset(load(one) if isinstance(one, str) and "." in one else one for one in options.item_classes)
+        self._taken = Taken(options.item_classes)
         if not is_by_class(options.table):
             self._table = table_name(options.table, spider, "")
         self._database = load("openoctopus.pipelines.sql.database.Database")(
@@ -74,14 +74,7 @@ class SqlPipeline(BatchPipeline):
             logger.info("%s: no key is given, so another run adds its items anew; key=FIELD keeps each once", self)
 
     def put(self, item: Any, receipt: Receipt) -> int:
-        kind = type(item)
-        is_taken = self._taken.get(kind)
-        if is_taken is None:
-            is_taken = self._taken[kind] = self._takes(kind)
-        return super().put(item, receipt) if is_taken else 0
-
-    def _takes(self, kind: type) -> bool:
-        return not self._wanted or any(base in self._wanted or base.__name__ in self._wanted for base in kind.__mro__)
+        return super().put(item, receipt) if self._taken[type(item)] else 0
 
     def record(self, item: Any, receipt: Receipt) -> tuple[Any, int]:
         """The item as a row; what is changed in it later does not matter. Raises ``TypeError`` that names a field at fault."""
@@ -124,4 +117,5 @@ class SqlPipeline(BatchPipeline):
         await super().close()
         database, self._database = self._database, None
         if database is not None:
+            self._taken.check(self)
             await database.close()

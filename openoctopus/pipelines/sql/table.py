@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from openoctopus.pipelines.feeds.values import Unwritable
 from openoctopus.pipelines.sql.fitting import Fit, Unfit
 from openoctopus.pipelines.sql.kinds import Kind
 from openoctopus.pipelines.sql.options import SqlOptions
 from openoctopus.pipelines.sql.values import PLAIN
+from openoctopus.pipelines.values import Unwritable
 
 #: The column of an item's identity where no key is given, and what such a column begins with where one is.
 ID = "_id"

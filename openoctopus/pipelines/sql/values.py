@@ -11,10 +11,10 @@ from math import isfinite
 from typing import Any
 
 from openoctopus.items import serializers, to_dict
-from openoctopus.pipelines.feeds.values import Unwritable
-from openoctopus.pipelines.feeds.values import Values as JsonValues
 from openoctopus.pipelines.sql.fitting import Unfit
 from openoctopus.pipelines.sql.kinds import Nested
+from openoctopus.pipelines.values import Unwritable
+from openoctopus.pipelines.values import Values as JsonValues
 
 #: Values that stay as they are.
 PLAIN = frozenset({str, int, bool, type(None), datetime, date, time, bytes, Nested})

@@ -1,4 +1,4 @@
-"""What a value becomes in a file: JSON data, by one table of rules."""
+"""What a value becomes in a store: JSON data, by one table of rules."""
 
 from __future__ import annotations
 
