@@ -9,8 +9,9 @@ import pytest
 
 from openoctopus import Request, Spider, crawl, run
 from openoctopus.exceptions import InvalidRequest, OctopusError, SettingsError
-from openoctopus.pipelines import ItemPipeline
+from openoctopus.pipelines import BatchPipeline, ItemPipeline
 from openoctopus.testing import Site
+from openoctopus.testing.site import in_turn
 
 PLAIN = {"ROBOTSTXT_OBEY": False, "keep_items": True}
 
@@ -155,3 +156,56 @@ async def test_custom_settings_that_are_no_mapping_are_named() -> None:
 
     with pytest.raises(SettingsError, match=r"Wrong\.custom_settings"):
         await crawl(Wrong)
+
+
+class Patient(BatchPipeline):
+    """Would wait for more items for an hour."""
+
+    max_seconds = 3600.0
+
+    def __init__(self) -> None:
+        self.written = asyncio.Event()
+
+    def open_spider(self, spider: Any) -> None:
+        spider.store = self
+
+    async def write(self, items: Any) -> None:
+        self.written.set()
+
+
+class Stores(Pages):
+    """Each page is one item of a kilobyte."""
+
+    def parse(self, response):
+        yield {"text": "x" * 1000}
+
+
+class StartWaits(Stores):
+    async def start(self):
+        yield Request(self.url)
+        await self.store.written.wait()
+
+
+class CallbackWaits(Stores):
+    async def parse(self, response):
+        yield {"text": "x"}
+        if response.url.endswith("?last"):
+            return
+        yield Request(self.url + "?last", delay=1)
+
+
+@pytest.mark.parametrize(
+    ("spider", "pages", "options"),
+    [
+        (Stores, {"/": ""}, {}),
+        (StartWaits, {"/": ""}, {}),
+        (Stores, {"/": in_turn(503, "")}, {"RETRY_DELAY": 0.1}),
+        (CallbackWaits, {"/": ""}, {"MAX_PENDING_BYTES": 1}),
+        (Stores, {"/": ""}, {"MAX_PENDING_BYTES": 1, "CONCURRENT_REQUESTS": 1}),
+    ],
+)
+async def test_no_crawl_waits_for_the_timer_of_a_batch(spider: Any, pages: Any, options: Any) -> None:
+    async with Site(pages) as site, asyncio.timeout(10):
+        result = await crawl(spider, url=site.url("/"), ITEM_PIPELINES={Patient: 1}, **options, **PLAIN)
+    assert result.reason == "finished"
+    assert result.items

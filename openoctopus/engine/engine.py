@@ -164,6 +164,7 @@ class Engine:
         while not self.reason:
             since = perf_counter()
             if not self._may_claim():
+                self._flush_if_idle()
                 await self._wait(0.1)
                 self.carrier.stages.storing += perf_counter() - since
                 continue
@@ -192,12 +193,16 @@ class Engine:
     async def _nothing_to_do(self) -> None:
         """Wait for news or for a host's turn; end the crawl if there can be none."""
         counts = self.scheduler.counts
-        if not self._starting and not self._carrying and not counts.queued and not counts.delayed:
-            if not counts.pending and self.settler.idle:
-                await self._at_the_end()
-                return
-            self.chain.flush()
+        if not self._starting and not self._carrying and not counts.pending and self.settler.idle:
+            await self._at_the_end()
+            return
+        self._flush_if_idle()
         await self._wait(self.scheduler.wait())
+
+    def _flush_if_idle(self) -> None:
+        """While no page is carried, nothing is gained by waiting for more items; something may be waiting for these."""
+        if not self._carrying:
+            self.chain.flush()
 
     async def _at_the_end(self) -> None:
         """Nothing is left. Tell the observers, once; the crawl ends unless they found something to do."""
