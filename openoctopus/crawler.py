@@ -16,17 +16,21 @@ from typing import Any
 from openoctopus import downloadermiddlewares, log, spidermiddlewares
 from openoctopus.downloadermiddlewares.base import compose
 from openoctopus.downloaders import Downloaders
+from openoctopus.downloaders.base import named
+from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.engine import Engine, Fetcher, Observers, Parts, Stages
-from openoctopus.exceptions import CloseSpider, OctopusError, SettingsError
+from openoctopus.exceptions import CloseSpider, OctopusError, ProjectError, SettingsError
 from openoctopus.failpoints import armed
 from openoctopus.http.data import trusted_packages
 from openoctopus.interrupts import Interrupts
 from openoctopus.pipelines.chain import Chain, Watch
 from openoctopus.pipelines.outputs import stores_of
-from openoctopus.plugins import Entry, Plugin, build, entries, load, option_names, optional
-from openoctopus.scheduler.base import FailedEntry
+from openoctopus.plugins import Entry, Plugin, build, entries, load_class, option_names, optional
+from openoctopus.project import explained
+from openoctopus.scheduler.base import FailedEntry, Scheduler
 from openoctopus.settings import Settings, check_names, environment
 from openoctopus.spider import Spider
+from openoctopus.spider.base import has_parse
 from openoctopus.spidermiddlewares.chain import Admission
 from openoctopus.stats import Stats
 
@@ -101,7 +105,13 @@ def crawl_settings(
         "command line": dict(overrides or {}),
     }
     settings = Settings.load(layers)
-    known = {*Settings.model_fields, *option_names(entry.kind for entry in _all_entries(settings))}
+    try:
+        plugins = _all_entries(settings)
+    except OctopusError:
+        raise
+    except Exception as error:  # in a module of the project
+        raise ProjectError(explained(error)) from error
+    known = {*Settings.model_fields, *option_names(entry.kind for entry in plugins)}
     for origin in ("project", "spider"):
         check_names(layers[origin], known, origin, own_allowed=True)
         known |= set(layers[origin])
@@ -112,7 +122,7 @@ def crawl_settings(
 
 def _all_entries(settings: Settings) -> list[Entry]:
     """Every plug-in that the settings name."""
-    single = [Entry(load(settings[name]), 0, {}) for name in ("SCHEDULER", "DUPEFILTER_CLASS")]
+    single = [Entry(kind, 0, {}) for kind in (_scheduler(settings), _dupefilter(settings), *named(settings))]
     families = [
         *entries("DOWNLOADER_MIDDLEWARES", downloadermiddlewares.built_in(settings), settings.DOWNLOADER_MIDDLEWARES),
         *entries("SPIDER_MIDDLEWARES", spidermiddlewares.built_in(settings), settings.SPIDER_MIDDLEWARES),
@@ -120,6 +130,16 @@ def _all_entries(settings: Settings) -> list[Entry]:
         *entries("ITEM_PIPELINES", settings.ITEM_PIPELINES),
     ]
     return single + families
+
+
+def _scheduler(settings: Settings) -> type[Scheduler]:
+    kind: type[Scheduler] = load_class("SCHEDULER", settings.SCHEDULER, Scheduler)
+    return kind
+
+
+def _dupefilter(settings: Settings) -> type[RFPDupeFilter]:
+    kind: type[RFPDupeFilter] = load_class("DUPEFILTER_CLASS", settings.DUPEFILTER_CLASS, RFPDupeFilter)
+    return kind
 
 
 class Crawler:
@@ -136,6 +156,7 @@ class Crawler:
         outputs: Sequence[tuple[str, bool]] = (),
         keep_items: bool = False,
     ) -> None:
+        self._check(spider)
         self.spider = spider
         self.settings = settings
         self.stats = Stats()
@@ -148,11 +169,19 @@ class Crawler:
         # Items and enums of the spider's own package may come out of a queue, though nothing has imported them yet.
         trusted_packages.add(type(spider).__module__.partition(".")[0])
 
+    @staticmethod
+    def _check(spider: Spider) -> None:
+        """Raises ``ProjectError`` for a spider that could read none of its pages."""
+        kind = type(spider)
+        asks_itself = kind.start is not Spider.start or hasattr(spider, "start_requests")
+        if spider.start_urls and not asks_itself and not has_parse(spider):
+            raise ProjectError(f"{kind.__name__} has no parse method to read its start_urls")
+
     def _put_together(self, outputs: Sequence[tuple[str, bool]]) -> None:
         settings, spider, stats = self.settings, self.spider, self.stats
         start_hosts: set[str] = set()
-        self.dupefilter = self._build(load(settings.DUPEFILTER_CLASS))
-        self.scheduler = self._build(load(settings.SCHEDULER), dupefilter=self.dupefilter)
+        self.dupefilter = self._build(_dupefilter(settings))
+        self.scheduler = self._build(_scheduler(settings), dupefilter=self.dupefilter)
         self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": start_hosts})
         self.fetcher = Fetcher(
             self.scheduler, stats, self.downloaders.fetch, settings.SELECTOR_TREE, lambda: self.engine.wake()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from openoctopus.exceptions import MissingExtra, OctopusError, SettingsError
+from openoctopus.exceptions import InvalidRequest, MissingExtra, OctopusError, SettingsError
 from openoctopus.settings import Settings, masked
 
 
@@ -62,6 +62,14 @@ def load(path: str | type[Any]) -> Any:
         return getattr(found, name)
     except AttributeError:
         raise SettingsError(f"cannot load {path!r}: {module} has no {name}") from None
+
+
+def load_class(option: str, path: str | type[Any], base: type[Any]) -> Any:
+    """The class that an option names. Raises ``SettingsError`` if it is none, or not derived from ``base``."""
+    found = load(path)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise SettingsError(f"{option} = {path!r} is no class derived from {base.__module__}.{base.__name__}")
+    return found
 
 
 def require(module: str, extra: str) -> ModuleType:
@@ -159,6 +167,8 @@ def build(kind: type[Any], settings: Settings, keywords: Mapping[str, Any] | Non
         raise SettingsError(f"{kind.__name__} has no keyword {', '.join(map(repr, own))}; it has {known}")
     try:
         return kind(**values, **own)
+    except InvalidRequest as error:
+        raise SettingsError(f"{kind.__name__} cannot be made: {error}") from error
     except OctopusError:
         raise
     except Exception as error:

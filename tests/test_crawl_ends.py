@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openoctopus import Request, Spider, crawl, run
-from openoctopus.exceptions import InvalidRequest, OctopusError, SettingsError
+from openoctopus.exceptions import InvalidRequest, OctopusError, ProjectError, SettingsError
 from openoctopus.pipelines import BatchPipeline, ItemPipeline
 from openoctopus.testing import Site
 from openoctopus.testing.site import in_turn
@@ -103,7 +103,8 @@ async def test_the_older_start_requests_is_taken() -> None:
     [["www.example.com"], "http://127.0.0.1/", ["file:///etc/hostname"], ["ftp://127.0.0.1/x"], ["http://127.0.0.1:25/"]],
 )
 async def test_a_crawl_that_could_fetch_nothing_ends_with_code_1(urls: Any) -> None:
-    class Nothing(Spider):
+    class Nothing(Pages):
+        start = Spider.start
         start_urls = urls
 
     result = await crawl(Nothing, **PLAIN)
@@ -138,6 +139,54 @@ async def test_what_is_no_spider_class_is_told_so(spider: Any) -> None:
 async def test_run_says_what_to_use_in_a_running_loop() -> None:
     with pytest.raises(OctopusError, match="await"):
         run(Pages)
+
+
+async def test_a_spider_that_reads_nothing_is_refused_before_it_asks_for_anything() -> None:
+    class Mute(Spider):
+        start_urls = ("http://127.0.0.1/",)
+
+    with pytest.raises(ProjectError, match="Mute has no parse method to read its start_urls"):
+        await crawl(Mute)
+
+
+async def test_a_request_that_nobody_would_read_is_refused_where_it_is_yielded(caplog) -> None:
+    class Half(Spider):
+        async def start(self):
+            yield Request(self.url)
+            yield Request(self.url, self.first)
+
+        def first(self, response):
+            yield {"n": 1}
+            yield Request(self.url + "next")
+
+    async with Site({"/": "", "/next": ""}) as site:
+        result = await crawl(Half, url=site.url("/"), **PLAIN)
+        assert len(site.log) == 1
+
+    assert result.items == [{"n": 1}]
+    assert [failed.reason for failed in result.failed] == ["callback:InvalidRequest"]
+    refusals = [record for record in caplog.records if "names no callback, and Half has no parse method" in record.message]
+    assert [record.exc_info for record in refusals] == [None]
+    assert "start request left out" in refusals[0].message
+
+
+@pytest.mark.parametrize(
+    "link", ["javascript:void(0)", "mailto:a@b.example", "tel:+49", "data:text/plain,x", "ftp://b.example/"]
+)
+async def test_a_link_that_is_no_page_does_not_end_the_callback(link: str) -> None:
+    class Follows(Pages):
+        def parse(self, response):
+            for one in response.css("a"):
+                yield response.follow(one, self.page)
+
+        def page(self, response):
+            yield {"url": response.url}
+
+    async with Site({"/": f"<a href='{link}'>x</a><a href='/1'>1</a>", "/1": ""}) as site:
+        result = await crawl(Follows, url=site.url("/"), **PLAIN)
+        assert result.items == [{"url": site.url("/1")}]
+    assert result.stats.get("offsite/scheme_filtered") == 1
+    assert not result.failed
 
 
 class Broken(ItemPipeline):

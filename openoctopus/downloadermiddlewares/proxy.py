@@ -7,7 +7,9 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from urllib.request import getproxies
 
 from openoctopus.downloadermiddlewares.base import DownloaderMiddleware
+from openoctopus.exceptions import InvalidRequest, SettingsError
 from openoctopus.http import Request, Response
+from openoctopus.http.url import checked_proxy
 from openoctopus.spider import Spider
 
 #: For so many hosts it is remembered whether they are asked directly.
@@ -24,7 +26,7 @@ class HttpProxyMiddleware(DownloaderMiddleware):
     """
 
     def __init__(self, http_proxy: str = "") -> None:
-        self.proxy = proxy_url(http_proxy) if http_proxy else ""
+        self.proxy = _chosen("HTTP_PROXY", http_proxy) if http_proxy else ""
         self._by_scheme: dict[str, str] = {}
         self._direct = NoProxy("")
         self._is_direct: dict[str, bool] = {}
@@ -36,9 +38,9 @@ class HttpProxyMiddleware(DownloaderMiddleware):
         found = getproxies()
         self._direct = NoProxy(found.get("no", ""))
         for scheme in ("http", "https"):
-            proxy = found.get(scheme) or found.get("all")
-            if proxy:
-                self._by_scheme[f"{scheme}:"] = proxy_url(proxy)
+            name = scheme if found.get(scheme) else "all"
+            if proxy := found.get(name):
+                self._by_scheme[f"{scheme}:"] = _chosen(f"{name}_proxy of the environment", proxy)
 
     def process_request(self, request: Request, spider: Spider) -> None:
         if headers := request._headers:
@@ -84,6 +86,14 @@ class HttpProxyMiddleware(DownloaderMiddleware):
 def proxy_url(proxy: str) -> str:
     """A proxy as a URL; without a scheme it is an HTTP proxy."""
     return proxy if _SCHEME.match(proxy) else f"http://{proxy.lstrip('/')}"
+
+
+def _chosen(option: str, proxy: str) -> str:
+    """A proxy that is for all requests. Raises ``SettingsError`` for what is none."""
+    try:
+        return checked_proxy(proxy_url(proxy))
+    except InvalidRequest as error:
+        raise SettingsError(f"{option}: {error}") from None
 
 
 class NoProxy:

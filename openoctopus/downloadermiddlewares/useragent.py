@@ -10,7 +10,8 @@ import ua_generator
 from ua_generator.options import Options
 
 from openoctopus.downloadermiddlewares.base import DownloaderMiddleware
-from openoctopus.http import Request
+from openoctopus.exceptions import InvalidRequest, SettingsError
+from openoctopus.http import Headers, Request
 from openoctopus.spider import Spider
 
 #: How many browsers are made up to choose from.
@@ -36,6 +37,8 @@ class UserAgentMiddleware(DownloaderMiddleware):
 
     def __init__(self, user_agent: str = "", user_agents: Sequence[str] | str = (), impersonate: str = "") -> None:
         self.user_agents = user_agents
+        _check("USER_AGENT", user_agent)
+        _check("USER_AGENTS", *([user_agents] if isinstance(user_agents, str) else user_agents))
         self.user_agent = user_agent or ("" if impersonate or user_agents else default_user_agent())
         #: What is sent over http, and over https: only there do browsers send client hints.
         self._choices: list[tuple[Pairs, Pairs]] = []
@@ -63,6 +66,16 @@ class UserAgentMiddleware(DownloaderMiddleware):
         # By a hash that is the same in every run and worker, so that nothing has to be remembered.
         place = crc32((request.session or request.host).encode("utf-8", "surrogatepass")) % len(choices)
         raw += choices[place][request.url.startswith("https:")]
+
+
+def _check(option: str, *names: str) -> None:
+    """Raises ``SettingsError`` for what no header can be."""
+    for name in names:
+        try:
+            Headers({"User-Agent": name})
+            name.encode("latin-1")
+        except (InvalidRequest, UnicodeError):
+            raise SettingsError(f"{option}: {name!r} cannot be sent: a User-Agent is one line of latin-1") from None
 
 
 def default_user_agent() -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from openoctopus.exceptions import InvalidRequest, SettingsError
 from openoctopus.http import Headers, Request, Response
-from openoctopus.plugins import Plugin, build, load
+from openoctopus.plugins import Plugin, build, load_class
 from openoctopus.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -148,24 +148,37 @@ class Downloaders(Plugin):
 
     async def _begin(self, name: str) -> Downloader:
         try:
-            kind, keywords = self._found(name)
+            kind, keywords = found(self._settings, name)
         except ImportError as error:
             if name != "http":
                 raise
             logger.warning("wreq cannot be imported here (%s): aiohttp fetches instead", error)
-            kind, keywords = load(_BUILT_IN["aiohttp"]), {}
+            kind, keywords = found(self._settings, "aiohttp")
         downloader: Downloader = build(kind, self._settings, keywords, **self._given)
         return await self._closing.enter_async_context(downloader)
 
-    def _found(self, name: str) -> tuple[type[Any], dict[str, Any]]:
-        """The class of a downloader and the keywords that DOWNLOADERS gives it."""
-        table = {**_BUILT_IN, **self._settings.DOWNLOADERS}
-        entry = table.get(name, name if name == self._settings.DOWNLOADER and "." in name else None)
-        if entry is None:
-            raise InvalidRequest(f"there is no downloader {name!r}, only {', '.join(sorted(table))}")
-        if not isinstance(entry, Mapping):
-            return load(entry), {}
-        keywords = dict(entry)
-        if "class" not in keywords:
-            raise SettingsError(f"DOWNLOADERS: {name} needs a class, or a mapping with one, not {entry!r}")
-        return load(keywords.pop("class")), keywords
+
+def named(settings: Settings) -> list[type[Downloader]]:
+    """The classes of downloaders that the settings name, beside the built-in ones. Raises ``SettingsError``."""
+    names = {settings.DOWNLOADER, *settings.DOWNLOADERS}
+    return [found(settings, name)[0] for name in names if name in settings.DOWNLOADERS or name not in _BUILT_IN]
+
+
+def found(settings: Settings, name: str) -> tuple[type[Downloader], dict[str, Any]]:
+    """The class of a downloader, and the keywords that DOWNLOADERS gives it.
+
+    Raises ``SettingsError`` for a class that is none, and for a name that is no downloader's if it is that of DOWNLOADER;
+    else ``InvalidRequest``, since a request has it.
+    """
+    table = {**_BUILT_IN, **settings.DOWNLOADERS}
+    is_default = name == settings.DOWNLOADER
+    entry = table.get(name, name if is_default and "." in name else None)
+    if entry is None and is_default:
+        raise SettingsError(f"DOWNLOADER = {name!r}: write {' or '.join(sorted(table))}, or package.module.Name")
+    if entry is None:
+        raise InvalidRequest(f"there is no downloader {name!r}, only {', '.join(sorted(table))}")
+    keywords = dict(entry) if isinstance(entry, Mapping) else {"class": entry}
+    option = f"DOWNLOADERS[{name!r}]" if name in settings.DOWNLOADERS else "DOWNLOADER"
+    if "class" not in keywords:
+        raise SettingsError(f"{option} needs a class, or a mapping with one, not {entry!r}")
+    return load_class(option, keywords.pop("class"), Downloader), keywords

@@ -7,10 +7,9 @@ from abc import abstractmethod
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from functools import lru_cache
 from time import monotonic
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import can_ada
 
@@ -36,7 +35,7 @@ from openoctopus.exceptions import (
 )
 from openoctopus.failpoints import hit
 from openoctopus.http import Request, Response
-from openoctopus.http.url import BAD_PORTS, port_of, without_credentials
+from openoctopus.http.url import BAD_PORTS, checked_proxy, port_of, without_credentials
 from openoctopus.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -47,7 +46,6 @@ KEPT_SECONDS = 60.0
 #: Fields of a request that we alone decide: two lengths would be two requests to a server (request smuggling).
 _OURS = frozenset({"content-length", "transfer-encoding", "proxy-authorization", "proxy-connection"})
 _NO_BODY = frozenset({204, 304})
-_PROXY_SCHEMES = frozenset({"http", "https", "socks4", "socks4a", "socks5", "socks5h"})
 _WORDS: dict[type[OctopusError], str] = {
     BadResponse: "the answer is not HTTP that can be read",
     CertificateInvalid: "the TLS certificate cannot be verified",
@@ -185,7 +183,7 @@ class WireDownloader(Downloader):
         parsed, meta = request._parsed, request._meta
         proxy, seconds, max_size, fail_on_dataloss = "", self._seconds, self._max_size, self._fail_on_dataloss
         if meta:
-            proxy = _checked_proxy(meta.get("proxy") or "")
+            proxy = checked_proxy(meta.get("proxy") or "")
             seconds = float(meta.get("download_timeout") or seconds)
             max_size = meta.get("download_maxsize", max_size)
             fail_on_dataloss = meta.get("download_fail_on_dataloss", fail_on_dataloss)
@@ -327,19 +325,6 @@ def _as_engines_take_it(value: str) -> str:
         return value.encode("latin-1").decode("utf-8")
     except UnicodeError:
         return value
-
-
-@lru_cache(maxsize=256)
-def _checked_proxy(url: str) -> str:
-    """Raises ``InvalidRequest`` for what is no proxy."""
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in _PROXY_SCHEMES and parts.hostname and (parts.port or True)
-    except ValueError:
-        known = False
-    if url and not known:
-        raise InvalidRequest(f"no proxy: {without_credentials(url)!r}; write it as http://host:port or socks5://host:port")
-    return url
 
 
 def _key(request: Request) -> str:

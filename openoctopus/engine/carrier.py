@@ -34,6 +34,7 @@ from openoctopus.pipelines.chain import Chain
 from openoctopus.scheduler.base import DONE, Again, Entry, Fail, Lease, Move, Outcome, Scheduler
 from openoctopus.settings import Settings
 from openoctopus.spider import Failure, Spider
+from openoctopus.spider.base import has_parse
 from openoctopus.spidermiddlewares.chain import Admission
 from openoctopus.stats import Stats
 
@@ -89,6 +90,7 @@ class Carrier:
         self.scheduler = parts.scheduler
         self.stages = Stages()
         self.reader = Reader(parts.spider, parts.settings.CALLBACK_TIMEOUT)
+        self._has_parse = has_parse(parts.spider)
         self._reading: tuple[str, Request] | None = None
         self._stop = stop
         self._news = news
@@ -285,6 +287,8 @@ class Carrier:
         return dupefilter.forced(page.rid, rid, nth)
 
     def _kept(self, request: Request, rid: int) -> Entry:
+        if request.callback is None and not self._has_parse:
+            raise InvalidRequest(f"{request} names no callback, and {type(self.spider).__name__} has no parse method")
         return Entry(rid, request.host, freeze(request, self.reader.name_of), request.priority, request.delay)
 
     async def add(self, page: Page) -> None:

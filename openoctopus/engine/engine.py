@@ -132,7 +132,8 @@ class Engine:
         try:
             page.found.append(self.carrier.entry(found, page))
         except InvalidRequest as error:
-            self.carrier.log_spider_error(error, "start")
+            self.parts.stats.inc("start_urls_refused")
+            logger.error("start request left out: %s", error)
             return
         self._start_hosts.add(found.host)
         await self.carrier.add(page)

@@ -149,7 +149,8 @@ class Response:
     def follow(self, link: str | Selector, callback: Callback | None = None, **options: Any) -> Request:
         """A request for a link on this page: a URL, relative or not, or a selector of a link element or its ``href``.
 
-        Options are those of ``Request``. Raises ``InvalidRequest`` for what is no link.
+        Options are those of ``Request``. A link that is not http(s) (``javascript:``, ``mailto:``, ``tel:``, ``data:``) makes a
+        request too, which the crawl drops and counts. Raises ``InvalidRequest`` for what is no link.
         """
         options.setdefault("encoding", self.encoding)
         return Request(self.urljoin(_href(link)), callback, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from functools import lru_cache
-from urllib.parse import quote_from_bytes
+from urllib.parse import quote_from_bytes, urlsplit
 
 import can_ada
 
@@ -19,6 +19,7 @@ BAD_PORTS = frozenset({
     6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
 })  # fmt: skip
 _DEFAULT_PORTS = {"http:": 80, "https:": 443, "ws:": 80, "wss:": 443, "ftp:": 21}
+_PROXY_SCHEMES = frozenset({"http", "https", "socks4", "socks4a", "socks5", "socks5h"})
 #: What the query state of the WHATWG parser leaves unencoded in a special URL.
 _QUERY_SAFE = "".join(map(chr, range(0x21, 0x7F))).translate({ord(c): None for c in "\"#<>'"})
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
@@ -133,6 +134,19 @@ def origin(url: can_ada.URL) -> str:
 def port_of(url: can_ada.URL) -> int:
     """The port that will be asked: the one written, else the scheme's own, else 80."""
     return int(url.port) if url.port else _DEFAULT_PORTS.get(url.protocol, 80)
+
+
+@lru_cache(maxsize=256)
+def checked_proxy(url: str) -> str:
+    """The URL of a proxy, or nothing, as it is. Raises ``InvalidRequest`` for what is no proxy."""
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in _PROXY_SCHEMES and parts.hostname and (parts.port or True)
+    except ValueError:
+        known = False
+    if url and not known:
+        raise InvalidRequest(f"no proxy: {without_credentials(url)!r}; write it as http://host:port or socks5://host:port")
+    return url
 
 
 def without_credentials(url: str) -> str:

@@ -78,3 +78,8 @@ class Spider:
         if self._fetch is None:
             raise OctopusError("a spider can fetch only while it is crawling")
         return await self._fetch(request)
+
+
+def has_parse(spider: Spider) -> bool:
+    """Whether the spider can read pages of requests that name no callback."""
+    return getattr(spider.parse, "__func__", spider.parse) is not Spider.parse

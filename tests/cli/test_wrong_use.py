@@ -24,6 +24,19 @@ class News(Spider):
 
 class Sport(Spider):
     name = "sport"
+
+
+class Mute(Spider):
+    name = "mute"
+    start_urls = ["http://127.0.0.1:59998/"]
+
+
+class Plain:
+    pass
+
+
+def function():
+    pass
 """
 
 #: What a person types, and what is said about it.
@@ -32,13 +45,16 @@ MISTAKES = {
     "an unknown option": ("runspider sport --progess", "no such option --progess: did you mean --progress?"),
     "no spider": ("runspider", "missing argument 'SPIDER'."),
     "no file for -o": ("runspider sport -o", "option '-o' requires an argument."),
-    "an unknown spider": ("runspider nevs", "no spider 'nevs' in {folder}; did you mean news?\nthere are: news, sport"),
+    "an unknown spider": ("runspider nevs", "no spider 'nevs' in {folder}; did you mean news?\nthere are: mute, news, sport"),
     "a missing file": ("runspider gone.py", "there is no file gone.py"),
     "two spiders in a file": (
         "runspider spiders/all.py",
-        "spiders/all.py has several spiders (News, Sport): say which one, as spiders/all.py:News",
+        "spiders/all.py has several spiders (News, Sport, Mute): say which one, as spiders/all.py:News",
     ),
-    "an unknown class": ("runspider spiders/all.py:Weather", "spiders/all.py has no spider 'Weather'; there are: News, Sport"),
+    "an unknown class": (
+        "runspider spiders/all.py:Weather",
+        "spiders/all.py has no spider 'Weather'; there are: News, Sport, Mute",
+    ),
     "a file without spiders": (
         "runspider settings.py",
         "settings.py has no spider: a class derived from openoctopus.Spider",
@@ -92,6 +108,48 @@ MISTAKES = {
     "a downloader that is not there": (
         "runspider sport -s DOWNLOADER=no.such.Thing",
         "cannot load 'no.such.Thing': there is no module no",
+    ),
+    "a downloader that nobody knows": (
+        "runspider sport -s DOWNLOADER=foo",
+        "DOWNLOADER = 'foo': write aiohttp or http, or package.module.Name",
+    ),
+    "a downloader that is none": (
+        "runspider sport -s DOWNLOADER=spiders.all.Plain",
+        "DOWNLOADER = 'spiders.all.Plain' is no class derived from openoctopus.downloaders.base.Downloader",
+    ),
+    "another downloader that is not there": (
+        'runspider sport -s DOWNLOADERS={"mine":"spiders.all.Gone"}',
+        "cannot load 'spiders.all.Gone': spiders.all has no Gone",
+    ),
+    "a scheduler that is none": (
+        "runspider sport -s SCHEDULER=spiders.all.function",
+        "SCHEDULER = 'spiders.all.function' is no class derived from openoctopus.scheduler.base.Scheduler",
+    ),
+    "a dupefilter that is none": (
+        "runspider sport -s DUPEFILTER_CLASS=spiders.all.Plain",
+        "DUPEFILTER_CLASS = 'spiders.all.Plain' is no class derived from openoctopus.dupefilter.RFPDupeFilter",
+    ),
+    "a spider that reads nothing": ("runspider mute", "Mute has no parse method to read its start_urls"),
+    "a proxy that is none": (
+        "runspider sport -s HTTP_PROXY=ftp://me:hush@127.0.0.1:1",
+        "HTTP_PROXY: no proxy: 'ftp://***@127.0.0.1:1'; write it as http://host:port or socks5://host:port",
+    ),
+    "a proxy without a host": ("runspider sport -s HTTP_PROXY=http://", "HTTP_PROXY: no proxy: 'http://'; "),
+    "a user agent that breaks its line": (
+        "runspider sport -s USER_AGENT=a\x07b",
+        "USER_AGENT: 'a\\x07b' cannot be sent: a User-Agent is one line of latin-1",
+    ),
+    "a user agent beyond latin-1": (
+        "runspider sport -s USER_AGENT=\u722c\u866b",
+        "USER_AGENT: '\u722c\u866b' cannot be sent: a User-Agent is one line of latin-1",
+    ),
+    "one of several user agents": (
+        'runspider sport -s USER_AGENTS=["fine","\u722c"]',
+        "USER_AGENTS: '\u722c' cannot be sent: a User-Agent is one line of latin-1",
+    ),
+    "a header that breaks its line": (
+        'runspider sport -s DEFAULT_REQUEST_HEADERS={"X":"a\\u0007b"}',
+        "DefaultHeadersMiddleware cannot be made: ",
     ),
     "a name that is no project's": (
         "startproject 1st",
@@ -158,6 +216,38 @@ def test_a_spider_that_cannot_be_loaded_is_told_with_its_line_and_not_ours(folde
     assert words in err
     assert "Traceback" not in err
     assert "openoctopus/" not in err
+
+
+SINGLE = ("DOWNLOADER", "SCHEDULER", "DUPEFILTER_CLASS")
+FAMILIES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
+
+
+@pytest.mark.parametrize("option", SINGLE + FAMILIES)
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("no.such.Thing", "cannot load 'no.such.Thing': there is no module no"),
+        ("spiders.all.Gone", "cannot load 'spiders.all.Gone': spiders.all has no Gone"),
+        ("spiders.all.function", " is no class"),
+        ("broken.Thing", "broken.py:1: NameError: name 'undefined' is not defined\n    x = undefined"),
+    ],
+)
+def test_a_plugin_that_cannot_be_had_is_told_whatever_names_it(folder, said, option, path, words):
+    (folder / "broken.py").write_text("x = undefined\n")
+    value = path if option in SINGLE else f'{{"{path}":1}}'
+
+    err = said(f"runspider sport -s {option}={value}")
+
+    assert words in err
+    assert "Traceback" not in err
+    assert len(err.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_that_is_none_is_told_with_its_variable(folder, said, monkeypatch, variable):
+    monkeypatch.setenv(variable, "gopher://127.0.0.1:70")
+
+    assert f"{variable.lower()} of the environment: no proxy: 'gopher://127.0.0.1:70'" in said("runspider sport")
 
 
 def test_settings_that_cannot_be_loaded_are_told_with_their_line(folder, said):

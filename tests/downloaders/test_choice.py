@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from openoctopus.downloaders import Downloader
-from openoctopus.exceptions import InvalidRequest, MissingExtra, SettingsError
+from openoctopus.exceptions import MissingExtra, SettingsError
 from openoctopus.http import Request, Response
 from tests.downloaders.engines import fetch, opened
 from tests.downloaders.servers import RawServer, reply
@@ -62,14 +62,14 @@ async def test_whole_pages_can_be_streamed():
         assert (page.status, [chunk async for chunk in page]) == (200, [b"http://a.example/"])
 
 
-@pytest.mark.parametrize(("default", "told"), [("borwser", "no downloader 'borwser'"), ("no.such.Thing", "no module no")])
+@pytest.mark.parametrize(("default", "told"), [("borwser", "write aiohttp or http"), ("no.such.Thing", "no module no")])
 async def test_a_default_that_is_none_is_told_at_the_start(default, told):
-    with pytest.raises((InvalidRequest, SettingsError), match=told):
+    with pytest.raises(SettingsError, match=told):
         await fetch(default, "http://a.example/")
 
 
 async def test_an_entry_without_a_class_is_told():
-    with pytest.raises(SettingsError, match="DOWNLOADERS: odd needs a class"):
+    with pytest.raises(SettingsError, match=r"DOWNLOADERS\['odd'\] needs a class"):
         await fetch("odd", "http://a.example/", {"DOWNLOADERS": {"odd": {"word": "x"}}})
 
 
