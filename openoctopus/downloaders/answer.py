@@ -9,7 +9,7 @@ from typing import Any
 from openoctopus.http import Headers
 
 
-class LateHeaders(Headers):
+class LateHeaders(Headers, ABC):
     """Header fields that stay with the engine until somebody asks for all of them: most pages need two."""
 
     __slots__ = ("_fields",)
@@ -17,13 +17,13 @@ class LateHeaders(Headers):
     def __init__(self, fields: Any) -> None:
         self._fields = fields
 
+    @abstractmethod
     def all_of(self, fields: Any) -> list[tuple[str, str]]:
         """All pairs, their characters the bytes that came."""
-        raise NotImplementedError
 
+    @abstractmethod
     def values_of(self, fields: Any, name: str) -> list[str]:
         """The values of one field."""
-        raise NotImplementedError
 
     def __getattr__(self, name: str) -> list[tuple[str, str]]:
         if name != "raw" or self._fields is None:

@@ -7,6 +7,7 @@ import contextlib
 import socket
 import ssl
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -55,7 +56,7 @@ def head(*lines: str) -> bytes:
     return "\r\n".join(lines).encode("latin-1") + LAST_LINE
 
 
-class Listener:
+class Listener(ABC):
     """Accepts connections, carries each in a task, and ends them all when it is left."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
@@ -101,8 +102,9 @@ class Listener:
             with contextlib.suppress(OSError, ssl.SSLError):
                 await writer.wait_closed()
 
+    @abstractmethod
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-        raise NotImplementedError
+        """Talk over one connection, the ``number``-th, until it is to be closed."""
 
 
 async def read_request(reader: asyncio.StreamReader) -> tuple[str, str, list[tuple[str, str]], bytes]:

@@ -89,6 +89,12 @@ def test_files_are_short(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= 420
 
 
+def test_what_must_be_overridden_is_abstract() -> None:
+    everywhere = [*FILES, *(ROOT.parent / "tests").rglob("*.py")]
+    stub = "NotImplemented" + "Error"
+    assert not [path for path in everywhere if stub in path.read_text("utf-8")]
+
+
 def test_no_room_without_a_subject() -> None:
     assert not [
         p for p in FILES if {"utils", "helpers", "misc", "common", "managers", "manager"} & set(p.with_suffix("").parts)

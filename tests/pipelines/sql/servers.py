@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
@@ -27,7 +28,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class Server:
+class Server(ABC):
     """PostgreSQL or MariaDB in a folder, run by the system's user for it where we are root."""
 
     #: The user, the program that makes an empty database, and the server itself.
@@ -85,15 +86,18 @@ class Server:
             self._process = None
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
+    @abstractmethod
     def making(self) -> list[str]:
-        raise NotImplementedError
+        """The command that makes an empty database."""
 
+    @abstractmethod
     def running(self) -> list[str]:
-        raise NotImplementedError
+        """The command that is the server."""
 
     @property
+    @abstractmethod
     def url(self) -> str:
-        raise NotImplementedError
+        """Where a store finds it."""
 
 
 class PostgreSql(Server):
@@ -117,12 +121,13 @@ class MariaDb(Server):
     programs = ("mariadb-install-db", "mariadbd")
 
     def making(self) -> list[str]:
-        known = ["--auth-root-authentication-method=normal", "--skip-test-db"]
+        known = ["--auth-root-authentication-method=normal", "--skip-test-db", f"--tmpdir={self.data}"]
         return [program("mariadb-install-db"), "--no-defaults", f"--datadir={self.data}", *known]
 
     def running(self) -> list[str]:
         own = {
             "datadir": self.data,
+            "tmpdir": self.data,  # a server that starts removes temporary tables, those of others in /tmp too
             "port": self.port,
             "bind-address": "127.0.0.1",
             "socket": self.data / "s",
