@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from openoctopus.exceptions import SettingsError
+from openoctopus.folders import make_folder_of
 from openoctopus.settings import Settings, masked
 
 #: A line with more characters is cut.
@@ -243,7 +244,7 @@ def _formatter(settings: Settings, *, colored: bool) -> logging.Formatter:
 def _file(settings: Settings) -> logging.Handler:
     path = settings.LOG_FILE
     try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        make_folder_of(path)
         if settings.LOG_MAX_MB:
             size = int(settings.LOG_MAX_MB * 1e6)
             return _RotatingLogFile(path, maxBytes=size, backupCount=settings.LOG_BACKUPS, encoding="utf-8")

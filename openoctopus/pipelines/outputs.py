@@ -6,41 +6,37 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.base import BatchPipeline
-from openoctopus.pipelines.feeds import feeds_of
+from openoctopus.pipelines.feeds import FeedPipeline
 from openoctopus.pipelines.sql import SqlPipeline, is_sql
 from openoctopus.settings import Settings, masked
 
+Store = FeedPipeline | SqlPipeline
 
-def stores_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = ()) -> list[BatchPipeline]:
-    """``FEEDS``, then each ``-o`` and ``-O`` as its target and whether it replaces what was there; files come first.
+
+def stores_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = ()) -> list[Store]:
+    """``FEEDS``, then each ``-o`` and ``-O`` as its target and whether it replaces what was there.
 
     Raises ``SettingsError`` for a target named twice, and for one that nothing writes to.
     """
-    given = list(outputs)
-    for target in [*settings.FEEDS, *(target for target, _ in given)]:
-        _check(str(target))
-    tables = [_table(settings, target, options) for target, options in settings.FEEDS.items() if is_sql(target)]
-    tables += [_table(settings, target, {"overwrite": True} if over else {}) for target, over in given if is_sql(target)]
-    places = [str(table) for table in tables]
-    for place in places:
-        if places.count(place) > 1:
-            raise SettingsError(f"two outputs write to the {place}")
-    files = settings.model_copy(update={"FEEDS": {name: one for name, one in settings.FEEDS.items() if not is_sql(name)}})
-    return [*feeds_of(files, [(target, over) for target, over in given if not is_sql(target)]), *tables]
+    added = [(target, {"overwrite": replaces}) for target, replaces in outputs]
+    stores: dict[str, Store] = {}
+    for target, options in [*settings.FEEDS.items(), *added]:
+        if not isinstance(options or {}, Mapping):
+            raise SettingsError(f"FEEDS: {masked('', target)} needs a mapping of options, such as {{'fields': ['url']}}")
+        store = (_table if is_sql(target) else _file)(settings, target, options or {})
+        if store.place in stores:
+            raise SettingsError(f"two outputs write to one place: {store}")
+        stores[store.place] = store
+    return list(stores.values())
 
 
-def _check(target: str) -> None:
-    scheme, is_url, _ = target.partition("://")
-    if is_url and scheme.lower() != "file" and not is_sql(target):
-        raise SettingsError(f"items can be written to files, to - (stdout) and to databases, not to {masked('', target)}")
+def _file(settings: Settings, target: Any, options: Mapping[str, Any]) -> FeedPipeline:
+    defaults = {"encoding": settings.FEED_EXPORT_ENCODING, "fields": settings.FEED_EXPORT_FIELDS}
+    return FeedPipeline(target, **defaults | dict(options))
 
 
-def _table(settings: Settings, target: Any, options: Any) -> SqlPipeline:
-    if not isinstance(options or {}, Mapping):
-        raise SettingsError(f"FEEDS: {masked('', target)} needs a mapping of options, such as {{'key': 'url'}}")
-    given = dict(options or {})
-    table = SqlPipeline(target, job=settings.JOB, **{k: v for k, v in given.items() if k != "overwrite"})
-    if given.get("overwrite"):
+def _table(settings: Settings, target: Any, options: Mapping[str, Any]) -> SqlPipeline:
+    table = SqlPipeline(target, job=settings.JOB, **{name: value for name, value in options.items() if name != "overwrite"})
+    if options.get("overwrite"):
         raise SettingsError(f"the {table} cannot be replaced: use -o, with key=... so that new items change their rows")
     return table

@@ -92,18 +92,18 @@ MISTAKES = {
         "runspider news -a section=world -a pages=many",
         "News cannot be made: spiders/all.py:10: ValueError: invalid literal for int() with base 10: 'many'",
     ),
-    "the same output twice": ("runspider sport -o a.jsonl -O ./a.jsonl", "two outputs write to ./a.jsonl"),
+    "the same output twice": ("runspider sport -o a.jsonl -O ./a.jsonl", "two outputs write to one place: output ./a.jsonl"),
     "an unknown format": (
         "runspider sport -o items.xyz",
         "items.xyz: the name does not tell the format; write items.xyz:jsonl (or :json, :csv), or give a format",
     ),
     "a folder that cannot be made": (
         "runspider sport -o settings.py/items.jsonl",
-        "cannot write to settings.py/items.jsonl: ",
+        "cannot write to settings.py/items.jsonl: {folder}/settings.py is a file and no folder",
     ),
     "a log that cannot be written": (
         "runspider sport -s LOG_FILE=settings.py/log",
-        "cannot write the log to settings.py/log: ",
+        "cannot write the log to settings.py/log: {folder}/settings.py is a file and no folder",
     ),
     "a downloader that is not there": (
         "runspider sport -s DOWNLOADER=no.such.Thing",

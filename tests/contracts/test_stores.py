@@ -262,3 +262,13 @@ async def test_a_crawl_without_items_leaves_a_store_that_can_be_read(store: Stor
         pass
 
     assert store.read(tmp_path) == []
+
+
+@appending
+async def test_a_crawl_goes_on_where_one_without_items_was(store: Store, tmp_path: Path) -> None:
+    async with Crawl(store, tmp_path):
+        pass
+    async with Crawl(store, tmp_path) as crawl:
+        crawl.put(*some(3))
+
+    assert store.read(tmp_path) == some(3)

@@ -13,7 +13,7 @@ ROOT = Path(openoctopus.__file__).parent
 
 #: From the lowest to the highest; a room may import from its own and from lower ones.
 FLOORS = [
-    {"exceptions", "stats", "items", "selector"},
+    {"exceptions", "folders", "stats", "items", "selector"},
     {"http", "settings", "failpoints"},
     {"log", "interrupts"},
     {"plugins", "spider"},

@@ -5,6 +5,7 @@ import gzip
 import json
 import logging
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,31 @@ async def test_what_cannot_be_opened_is_said_before_the_first_request(tmp_path: 
     assert sorted(os.listdir(tmp_path)) == ["file", "folder.jsonl"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("name", ["items.json", "items.csv", "items.jsonl"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("items.json", "[]\n"), ("items.jsonl", ""), ("items.csv", ""), ("wide.csv", "url,title\r\n")],
+)
+async def test_a_packed_file_without_items_is_whole(
+    tmp_path: Path, crawl: Any, name: str, text: str, overwrite: bool, encoding: str
+) -> None:
+    options = {"fields": ["url", "title"]} if name == "wide.csv" else {}
+    path = tmp_path / f"{name}.gz"
+    for item in (None, {"url": "a", "title": "b"}):
+        async with crawl(FeedPipeline(path, encoding=encoding, overwrite=overwrite, **options)) as running:
+            if item:
+                running.put(item)
+        done = subprocess.run(["gzip", "-dc", path], capture_output=True, check=True).stdout
+        if item is None:
+            assert done.decode(encoding) == text
+
+    assert done.decode(encoding).count("\ufeff") == 0
+    assert "b" in done.decode(encoding)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("name", ["items.json", "items.csv", "items.jsonl", "items.jsonl.gz"])
 async def test_no_file_without_items_if_asked(tmp_path: Path, crawl: Any, name: str, overwrite: bool) -> None:
     async with crawl(FeedPipeline(tmp_path / name, store_empty=False, overwrite=overwrite)):
         pass

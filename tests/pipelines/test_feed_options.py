@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.feeds import DISCARD, FeedPipeline, feeds_of
+from openoctopus.pipelines.feeds import DISCARD, FeedPipeline
 from openoctopus.pipelines.feeds.options import parse
-from openoctopus.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -53,7 +51,6 @@ def test_a_target_tells_its_format(target: str, path: str, format_name: str, com
         ("items.csv", {"fields": {"a": "x", "b": "x"}}, "under the same name"),
         ("items.csv", {"encoding": "utf-9"}, "no text encoding 'utf-9'"),
         ("items.csv", {"encoding": "rot13"}, "no text encoding 'rot13'"),
-        ("s3://bucket/items.csv", {}, "not to s3://"),
         ("", {}, "an output needs a file"),
     ],
 )
@@ -68,41 +65,3 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 
     assert "indnt" in str(wrong.value)
     assert "batch_item_count" in str(wrong.value)
-
-
-def test_outputs_come_in_order_and_take_the_defaults_of_the_settings() -> None:
-    settings = Settings(
-        FEEDS={"a.csv": None, Path("b.json"): {"fields": ["x"], "encoding": None, "overwrite": True}},
-        FEED_EXPORT_ENCODING="gb18030",
-        FEED_EXPORT_FIELDS=("url", "title"),
-    )
-
-    a, b, c, d = feeds_of(settings, [("c.jsonl", False), ("-:json", True)])
-
-    assert [feed.target for feed in (a, b, c, d)] == ["a.csv", "b.json", "c.jsonl", "-"]
-    assert [feed.options.overwrite for feed in (a, b, c, d)] == [False, True, False, True]
-    assert [list(feed.options.fields) for feed in (a, b, c)] == [["url", "title"], ["x"], ["url", "title"]]
-    assert [feed.options.encoding for feed in (a, b, c)] == ["gb18030", "utf-8", "gb18030"]
-
-
-@pytest.mark.parametrize("again", ["items.csv", "./items.csv", "items.csv:jsonl", "sub/../items.csv"])
-def test_the_same_target_twice_is_refused(again: str) -> None:
-    with pytest.raises(SettingsError, match="two outputs write to"):
-        feeds_of(Settings(FEEDS={"items.csv": {}}), [(again, False)])
-
-
-def test_two_outputs_cannot_both_be_standard_output() -> None:
-    with pytest.raises(SettingsError, match="two outputs write to -"):
-        feeds_of(Settings(), [("-", False), ("-:csv", False)])
-
-
-def test_options_are_a_mapping() -> None:
-    with pytest.raises(SettingsError, match="needs a mapping of options"):
-        feeds_of(Settings(FEEDS={"items.csv": "csv"}))
-
-
-def test_feeds_may_be_written_as_json() -> None:
-    (feed,) = feeds_of(Settings(FEEDS='{"items.csv": {"fields": ["b", "a"], "delimiter": ";"}}'))
-
-    assert list(feed.options.fields) == ["b", "a"]
-    assert feed.options.delimiter == ";"

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from openoctopus.pipelines.feeds.options import DISCARD
-from openoctopus.pipelines.feeds.pipeline import FeedPipeline, feeds_of
+from openoctopus.pipelines.feeds.pipeline import FeedPipeline
 
-__all__ = ["DISCARD", "FeedPipeline", "feeds_of"]
+__all__ = ["DISCARD", "FeedPipeline"]

@@ -89,6 +89,8 @@ class Csv(Format):
     def resume(self, existing: Existing) -> Resume:
         rows = _rows(existing.blocks())
         header = next(rows, "")
+        if not header:
+            return Resume(0, is_empty=True)
         last = next(iter(deque(rows, maxlen=1)), header)
         names = self._read(header, existing)
         if last.count('"') % 2 or (not last.endswith("\n") and len(self._read(last, existing)) != len(names)):

@@ -25,7 +25,12 @@ class Resume(NamedTuple):
 
 def packed(data: bytes, compression: str) -> bytes:
     """Bytes as they stand in the file: a gzip member of their own, so that what is there is whole at every moment."""
-    return gzip.compress(data, 6, mtime=0) if data and compression == "gzip" else data
+    return whole(data, compression) if data else b""
+
+
+def whole(data: bytes, compression: str) -> bytes:
+    """The same as a file of its own: one without a byte would be no gzip file."""
+    return gzip.compress(data, 6, mtime=0) if compression == "gzip" else data
 
 
 class Existing:
@@ -83,6 +88,10 @@ class Existing:
 
     def is_exactly(self, data: bytes) -> bool:
         return self.size == self.packed_size(data) and self.ends_with(data)
+
+    def is_blank(self) -> bool:
+        """Whether it was left by a crawl without items, and only its packing is there."""
+        return self.size == len(whole(b"", self.compression))
 
     def packed_size(self, data: bytes) -> int:
         return len(packed(data, self.compression))

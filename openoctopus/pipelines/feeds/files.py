@@ -12,7 +12,8 @@ from io import FileIO
 from typing import Any
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.feeds.existing import Existing, Resume, packed
+from openoctopus.folders import make_folder_of
+from openoctopus.pipelines.feeds.existing import Existing, Resume, packed, whole
 from openoctopus.pipelines.feeds.format import Format
 
 if sys.platform != "win32":
@@ -40,7 +41,7 @@ class DiskFile:
         if os.path.isdir(self._target):
             raise SettingsError(f"cannot write to {self.path}: it is a folder")
         try:
-            os.makedirs(os.path.dirname(self._target), exist_ok=True)
+            make_folder_of(self._target)
             self._is_new = not os.path.exists(self._target)
             self._now = self._beside() if self._replaces else self._target
             self._file = self._opened(self._mode())
@@ -147,6 +148,8 @@ class DiskFile:
     def close(self, *, keep: bool = True) -> None:
         """Be done; ``keep=False``: leave what was there before the crawl. Raises ``OSError``."""
         if keep:
+            if not os.fstat(self._file.fileno()).st_size:
+                self._file.write(whole(b"", self._format.options.compression))
             os.fsync(self._file.fileno())
         self._file.close()
         if self._replaces and keep:

@@ -31,7 +31,7 @@ class JsonLines(JsonFormat):
     def resume(self, existing: Existing) -> Resume:
         last = existing.last_line()
         if not last:
-            return Resume(existing.size)
+            return Resume(existing.size, is_empty=existing.is_blank())
         try:
             msgspec.json.decode(last.decode(self.charset.reading))
         except (msgspec.DecodeError, UnicodeDecodeError):

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from openoctopus.exceptions import SettingsError
 from openoctopus.pipelines.classes import ItemClasses
+from openoctopus.settings import masked
 
 FormatName = Literal["jsonl", "json", "csv"]
 #: Other names of the formats, which serve as extensions too.
@@ -81,11 +82,10 @@ def parse(target: str | os.PathLike[str]) -> Target:
         return parse(head)._replace(format=tail.lower())
     if path in (STDOUT, "stdout:"):
         return Target(STDOUT, "jsonl", "none")
-    url = urlsplit(path)
-    if url.scheme == "file":
-        path = unquote(url.path)
+    if path.lower().startswith("file:"):
+        path = unquote(urlsplit(path).path)
     elif "://" in path:
-        raise SettingsError(f"items can be written to files and to - (stdout), not to {url.scheme}://: {path}")
+        raise SettingsError(f"items can be written to files, to - (stdout) and to databases, not to {masked('', path)}")
     plain = path.removesuffix(".gz")
     extension = plain.rpartition(".")[2].lower()
     return Target(path, extension if extension in _FORMATS else "", "none" if plain == path else "gzip")

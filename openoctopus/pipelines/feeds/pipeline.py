@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike, path
 from typing import Any
 
-from openoctopus.exceptions import CloseSpider, Retry, SettingsError
+from openoctopus.exceptions import CloseSpider, Retry
 from openoctopus.pipelines.base import BatchPipeline, FailItem, Pending, Receipt
 from openoctopus.pipelines.classes import Taken
 from openoctopus.pipelines.feeds.names import Names
 from openoctopus.pipelines.feeds.options import STDOUT, options_of
 from openoctopus.pipelines.feeds.parts import FORMATS, Parts, Record
-from openoctopus.settings import Settings
 from openoctopus.spider import Spider
 
 logger = logging.getLogger(__name__)
@@ -47,6 +46,11 @@ class FeedPipeline(BatchPipeline):
 
     def __str__(self) -> str:
         return f"output {self.target}"
+
+    @property
+    def place(self) -> str:
+        """Where the items go, whatever way it is written."""
+        return self.target if self.target == STDOUT else path.realpath(self.target)
 
     async def open_spider(self, spider: Spider) -> None:
         """Open the file. Raises ``SettingsError`` that says what stands in the way."""
@@ -121,22 +125,3 @@ class FeedPipeline(BatchPipeline):
 
     async def _in_thread(self, work: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-
-
-def feeds_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = ()) -> list[FeedPipeline]:
-    """The outputs of a crawl: ``FEEDS``, then each ``-o`` and ``-O`` as its target and whether it replaces the file.
-
-    Raises ``SettingsError`` for a target named twice.
-    """
-    entries: list[tuple[Any, Any]] = [*settings.FEEDS.items(), *((target, {"overwrite": o}) for target, o in outputs)]
-    defaults = {"encoding": settings.FEED_EXPORT_ENCODING, "fields": settings.FEED_EXPORT_FIELDS}
-    feeds: dict[str, FeedPipeline] = {}
-    for target, options in entries:
-        if not isinstance(options or {}, Mapping):
-            raise SettingsError(f"FEEDS: {target} needs a mapping of options, such as {{'format': 'jsonl'}}, not {options!r}")
-        feed = FeedPipeline(target, **defaults | dict(options or {}))
-        place = feed.target if feed.target == STDOUT else path.realpath(feed.target)
-        if place in feeds:
-            raise SettingsError(f"two outputs write to {feed.target}")
-        feeds[place] = feed
-    return list(feeds.values())

@@ -11,7 +11,7 @@ from io import UnsupportedOperation
 from typing import Any
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.feeds.existing import packed
+from openoctopus.pipelines.feeds.existing import packed, whole
 from openoctopus.pipelines.feeds.format import Format
 from openoctopus.pipelines.feeds.options import STDOUT
 
@@ -24,6 +24,7 @@ class Stream:
     def __init__(self, path: str, form: Format) -> None:
         self.path = path
         self._format = form
+        self._compression = form.options.compression
         self._is_empty = True
         self._is_broken = False
 
@@ -39,18 +40,19 @@ class Stream:
         if new := self._format.unknown(records):
             logger.warning("%s: new field %s, kept as JSON in one more cell at the end", self.path, ", ".join(new))
             self._format.keep_aside(new)
-        self._put(self._format.body(records, first=self._is_empty))
+        self._put(packed(self._format.body(records, first=self._is_empty), self._compression))
         self._is_empty = False
 
     def close(self, *, keep: bool = True) -> None:
         """Write what belongs at the end."""
         if keep and not self._is_broken:
-            self._put(self._format.empty() if self._is_empty else self._format.closing)
+            form, compression = self._format, self._compression
+            self._put(whole(form.empty(), compression) if self._is_empty else packed(form.closing, compression))
         if self.path != STDOUT:
             os.close(self._descriptor)
 
     def _put(self, data: bytes) -> None:
-        rest = memoryview(packed(data, self._format.options.compression))
+        rest = memoryview(data)
         while rest:
             try:
                 rest = rest[os.write(self._descriptor, rest) :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from os.path import realpath
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
@@ -106,6 +107,11 @@ class Target(NamedTuple):
     @property
     def database(self) -> str:
         return unquote(self.url.path).strip("/")
+
+    @property
+    def place(self) -> str:
+        """The same for all URLs of one file."""
+        return realpath(self.path) if self.scheme == "sqlite" else str(self)
 
     def __str__(self) -> str:
         """The place as it may be shown: no user, no password, no options."""

@@ -50,6 +50,11 @@ class SqlPipeline(BatchPipeline):
     def __str__(self) -> str:
         return f"table {self._table or self.options.table} of {self.target}"
 
+    @property
+    def place(self) -> str:
+        """Where the items go, whatever way it is written."""
+        return f"{self.options.table} of {self.target.place}"
+
     async def open_spider(self, spider: Spider) -> None:
         """Connect and check. Raises ``SettingsError`` that says what stands in the way, ``MissingExtra``."""
         system, options = self.target.system, self.options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.types import TypeEngine
 
 from openoctopus.exceptions import SettingsError
+from openoctopus.folders import make_folder_of
 from openoctopus.pipelines.sql.dialect import Dialect
 from openoctopus.pipelines.sql.fitting import FIT, as_date, as_datetime, as_decimal, as_text, as_time, as_wide
 from openoctopus.pipelines.sql.kinds import Kind
@@ -59,7 +59,7 @@ class Sqlite(Dialect):
     def engine(self) -> AsyncEngine:
         path = self.target.path
         try:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            make_folder_of(path)
         except OSError as error:
             raise SettingsError(f"its folder cannot be made: {error.strerror}") from error
         # The driver's thread would outlive a file that cannot be opened.

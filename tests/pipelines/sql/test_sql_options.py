@@ -8,8 +8,6 @@ import pytest
 
 from openoctopus.exceptions import SettingsError
 from openoctopus.pipelines import SqlPipeline
-from openoctopus.pipelines.feeds import FeedPipeline
-from openoctopus.pipelines.outputs import stores_of
 from openoctopus.pipelines.sql import is_sql
 from openoctopus.pipelines.sql.options import parse, table_name
 from openoctopus.plugins import build
@@ -117,35 +115,6 @@ def test_a_store_does_not_show_its_password() -> None:
 def test_a_table_is_named_after_the_spider_or_the_class() -> None:
     assert table_name("%(name)s", Spider("my-shop.de"), "") == "my_shop_de"
     assert table_name("all_%(item_class)s", Spider("x"), "Book") == "all_Book"
-
-
-def test_outputs_are_files_and_tables() -> None:
-    feeds = {"items.jsonl": {}, "sqlite:///a.db": {"table": "t", "key": ["url"], "item_classes": [dict]}}
-    stores = stores_of(
-        settings(FEEDS=feeds, FEED_EXPORT_FIELDS=["url"]), [("items.csv", True), ("sqlite:///b.db?table=u", False)]
-    )
-
-    assert [type(store) for store in stores] == [FeedPipeline, FeedPipeline, SqlPipeline, SqlPipeline]
-    assert [str(store) for store in stores[2:]] == ["table t of sqlite:///a.db", "table u of sqlite:///b.db"]
-
-
-@pytest.mark.parametrize(
-    ("feeds", "outputs", "said"),
-    [
-        ({"sqlite:///a.db": {"table": "t"}}, [("sqlite:///a.db?table=t&key=x", False)], "two outputs write to the table t of"),
-        ({}, [("sqlite:///a.db", True)], "cannot be replaced: use -o"),
-        ({"sqlite:///a.db": {"overwrite": True}}, [], "cannot be replaced: use -o"),
-        ({"sqlite:///a.db": {"format": "csv"}}, [], "no option 'format'"),
-        ({f"mysql://u:{SECRET}@h/d": "csv"}, [], "needs a mapping of options"),
-        ({}, [(f"mongodb://u:{SECRET}@h/d", False)], "not to 'mongodb://***@h/d'"),
-    ],
-)
-def test_outputs_that_cannot_be(feeds: Any, outputs: list[tuple[str, bool]], said: str) -> None:
-    with pytest.raises(SettingsError) as refused:
-        stores_of(settings(FEEDS=feeds), outputs)
-
-    assert said in str(refused.value)
-    assert "s3cr3t" not in str(refused.value)
 
 
 def test_a_pipeline_is_made_from_its_entry_or_its_setting() -> None:
