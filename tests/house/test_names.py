@@ -91,6 +91,7 @@ def test_each_room_has_a_page() -> None:
         "__main__": "commands",
         "cli": "commands",
         "http": "requests",
+        "folders": "architecture",
         "log": "logging",
         "plugins": "settings",
         "interrupts": "commands",
