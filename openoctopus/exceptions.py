@@ -26,6 +26,7 @@ What may be raised, and what each one asks for:
       - ResponseTooLarge     over DOWNLOAD_MAXSIZE
       - TooManyRedirects     over REDIRECT_MAX_TIMES
     + HttpStatusError    the status is not 2xx and nobody asked for it
+  x RefusedItem          a pipeline cannot have this item; trying again does not help
   x InvalidRequest       a request that cannot be made, or cannot be kept
   x SettingsError        an option is unknown, or its value is not of its type
   x MissingExtra         an optional library is not installed
@@ -186,6 +187,10 @@ class HttpStatusError(FetchError):
         super().__init__(f"status {response.status}")
         self.response = response
         self.reason = f"http_{response.status}"
+
+
+class RefusedItem(OctopusError):
+    """The item cannot be stored as it is, and another try would not help."""
 
 
 class InvalidRequest(OctopusError, ValueError):

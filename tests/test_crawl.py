@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from openoctopus import Item, Request, Result, Spider, crawl
-from openoctopus.exceptions import CloseSpider, DownloadError, DropItem, HttpStatusError, IgnoreRequest, InvalidRequest, Retry
+from openoctopus.exceptions import (
+    CloseSpider,
+    DownloadError,
+    DropItem,
+    HttpStatusError,
+    IgnoreRequest,
+    InvalidRequest,
+    RefusedItem,
+    Retry,
+)
 from openoctopus.extensions import Extension
 from openoctopus.items import Field
 from openoctopus.pipelines import BatchPipeline, ItemPipeline
@@ -396,21 +405,27 @@ class Drops(ItemPipeline):
 
 
 class Fails(ItemPipeline):
+    error = ValueError
     tries = 0
 
     def process_item(self, item, spider):
         if item["n"] == 2:
             Fails.tries += 1
-            raise ValueError("two")
+            raise self.error("two")
         return item
 
 
-async def test_an_item_that_a_pipeline_cannot_take_is_tried_again_and_then_failed() -> None:
+class FailsForGood(Fails):
+    error = type("TooLong", (RefusedItem,), {})
+
+
+@pytest.mark.parametrize(("pipeline", "tries"), [(Fails, 4), (FailsForGood, 1)])
+async def test_an_item_that_a_pipeline_cannot_take_is_tried_again_if_that_may_help_and_then_failed(pipeline, tries) -> None:
     Fails.tries = 0
     async with Site({"/": ""}) as site:
-        result = await run(Many, site, ITEM_PIPELINES={Fails: 1})
+        result = await run(Many, site, ITEM_PIPELINES={pipeline: 1})
     assert [item["n"] for item in result.items] == [1, 3]
-    assert Fails.tries == 4
+    assert Fails.tries == tries
     assert [failed.item["n"] for failed in result.failed_items] == [2]
 
 

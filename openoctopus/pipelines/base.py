@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from openoctopus.exceptions import CloseSpider, Retry
+from openoctopus.exceptions import CloseSpider, RefusedItem, Retry
 from openoctopus.failpoints import hit
 from openoctopus.items import to_dict
 from openoctopus.plugins import Plugin
@@ -28,7 +28,10 @@ class ItemPipeline(Plugin):
         """Called once before the first item."""
 
     def process_item(self, item: Any, spider: Spider) -> Any:
-        """Return the item, changed or not, or raise ``DropItem``. ``Retry(delay=...)`` means "not now": nothing is lost."""
+        """Return the item, changed or not, or raise ``DropItem``. ``Retry(delay=...)`` means "not now": nothing is lost.
+
+        ``RefusedItem`` makes it a failed item at once; after any other error it is tried again first.
+        """
         return item
 
     def close_spider(self, spider: Spider) -> Any:
@@ -97,8 +100,9 @@ class BatchPipeline(ItemPipeline, ABC):
         """Return when all of them are durable; ``def`` or ``async def``.
 
         Raise ``Retry(delay=...)`` or ``ConnectionError`` while the store is away: the same batch comes again and nobody's
-        tries are spent. ``CloseSpider`` ends the crawl. Any other error is tried again, then the items at fault become
-        failed items.
+        tries are spent. ``CloseSpider`` ends the crawl. ``RefusedItem``, or a class of your own derived from it, says that
+        an item is refused for good: it is found and becomes a failed item at once. After any other error the items at
+        fault are tried again before they do.
         """
 
     def prepare(self, item: Any) -> tuple[Any, int]:
@@ -201,15 +205,20 @@ class BatchPipeline(ItemPipeline, ABC):
 
     async def _store(self, batch: list[Pending]) -> None:
         """Write a batch. What the store refuses is tried again with growing pauses, its neighbours are not held up."""
-        refused = await self._halve(batch)
-        for tries in range(1, self._retry_times + 1):
-            if not refused or self._ended is not None:
-                break
-            await asyncio.sleep(min(0.1 * 2**tries, 5.0))
-            refused = await self._halve([pending for pending, _ in refused])
-        for pending, error in refused:
-            self._fail_item(pending.item, error)
-        self._paid([pending for pending, _ in refused])
+        tries = 0
+        while batch:
+            refused = await self._halve(batch)
+            tries += 1
+            is_last = tries > self._retry_times or self._ended is not None
+            batch = []
+            for pending, error in refused:
+                if is_last or isinstance(error, RefusedItem):
+                    self._fail_item(pending.item, error)
+                    self._paid([pending])
+                else:
+                    batch.append(pending)
+            if batch:
+                await asyncio.sleep(min(0.1 * 2**tries, 5.0))
 
     async def _halve(self, batch: list[Pending]) -> list[tuple[Pending, Exception]]:
         """Write a batch, in ever smaller parts where it is refused; return the single items that were, with the errors."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
-from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, Retry
+from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, RefusedItem, Retry
 from openoctopus.failpoints import hit
 from openoctopus.pipelines.base import BatchPipeline, FailItem, ItemPipeline, Receipt
 from openoctopus.plugins import hook
@@ -144,7 +144,7 @@ class Chain:
                 if answer is None:
                     raise OctopusError(f"{step.name}.process_item returned None; it should return the item or raise DropItem")
                 return answer
-            except (DropItem, CloseSpider):
+            except (DropItem, CloseSpider, RefusedItem):
                 raise
             except (Retry, ConnectionError) as not_now:
                 await self._wait(step, not_now)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openoctopus.exceptions import CloseSpider, Retry
+from openoctopus.exceptions import CloseSpider, RefusedItem, Retry
 from openoctopus.pipelines import BatchPipeline
 from openoctopus.pipelines.base import Receipt, size_of
 
@@ -179,6 +179,42 @@ async def test_a_broken_connection_counts_as_away(crawl: Any) -> None:
 
     assert running.settled == ["a"]
     assert broken.ready
+
+
+class TooLong(RefusedItem):
+    """The shelf is not that wide."""
+
+
+class Narrow(Shelf):
+    """Refuses for good what is long, and for now what is named "bad"."""
+
+    async def write(self, items: Sequence[Any]) -> None:
+        if any(len(item) > 5 for item in items):
+            self.tries += 1
+            raise TooLong
+        await super().write(items)
+
+
+async def test_what_is_refused_for_good_fails_at_once(crawl: Any) -> None:
+    async with crawl(Narrow(), retry_times=3) as running:
+        running.put("a", "b", "too long", "c", "longer", "d")
+
+    assert sorted(item for batch in running.store.batches for item in batch) == ["a", "b", "c", "d"]
+    assert [(item, str(error)) for item, error in running.failed] == [
+        ("too long", "The shelf is not that wide."),
+        ("longer", "The shelf is not that wide."),
+    ]
+    assert running.store.tries == 11  # the six together, the halves, and what they were halved into
+    assert running.store.pending_bytes == 0
+
+
+async def test_what_is_refused_for_now_is_tried_again_beside_it(crawl: Any) -> None:
+    async with crawl(Narrow(), retry_times=1) as running:
+        running.put("too long", "bad", "a")
+
+    assert [item for item, _ in running.failed] == ["too long", "bad"]
+    assert running.store.batches == [["a"]]
+    assert running.store.tries == 6  # all, the first, the other two, each of them, and "bad" again
 
 
 async def test_a_store_may_end_the_crawl(crawl: Any) -> None:

@@ -16,7 +16,7 @@ from openoctopus.exceptions import SettingsError
 from openoctopus.failpoints import hit
 from openoctopus.pipelines.sql.columns import columns_for, new_columns
 from openoctopus.pipelines.sql.dialect import Dialect, Found
-from openoctopus.pipelines.sql.errors import NotNow, RefusedRow, Trouble, advice, said, trouble
+from openoctopus.pipelines.sql.errors import Failed, NotNow, RefusedRow, Trouble, advice, said, trouble
 from openoctopus.pipelines.sql.fitting import Fit
 from openoctopus.pipelines.sql.kinds import Kind
 from openoctopus.pipelines.sql.options import SqlOptions
@@ -63,7 +63,7 @@ class Database:
     async def open(self, names: Iterable[str]) -> None:
         """Connect, and see that these tables can be written or made. Nothing is changed.
 
-        Raises ``SettingsError`` for a table that cannot serve, ``NotNow`` or ``RefusedRow`` for what the database says.
+        Raises ``SettingsError`` for a table that cannot serve, ``NotNow`` or ``Failed`` for what the database says.
         """
         for name in names:
             self._check_table_name(name)
@@ -211,7 +211,7 @@ class Database:
             async with asyncio.timeout(_CHANGE), self.engine.begin() as connection:
                 await connection.execute(statement)
         except DBAPIError as error:
-            if trouble(error) in (Trouble.DATA, Trouble.ACCESS):
+            if trouble(error) in (Trouble.DATA, Trouble.ACCESS, Trouble.UNKNOWN):
                 return said(error)
             raise
         return ""
@@ -238,7 +238,7 @@ class Database:
         return None if table.lacks else table.fit(plan, values, place, fetched_at, self._values.plain)
 
     async def write(self, records: Sequence[Row | Fitted]) -> None:
-        """Write items in one transaction; one row for each identity. Raises ``NotNow``, ``RefusedRow`` or ``Unfit``."""
+        """Write items in one transaction; one row for each identity. Raises ``NotNow``, ``Failed`` or ``Unfit``."""
         with self._judged():
             rows = await self._fitted(records)
             async with asyncio.timeout(_ANSWER), self.engine.begin() as connection:
@@ -256,6 +256,8 @@ class Database:
             what = trouble(error)
             if what is Trouble.DATA:
                 raise RefusedRow(said(error)) from None
+            if what is Trouble.UNKNOWN:
+                raise Failed(said(error)) from None
             raise NotNow(what, said(error), advice(error)) from None
 
     async def _fitted(self, records: Sequence[Row | Fitted]) -> dict[str, list[Fitted]]:

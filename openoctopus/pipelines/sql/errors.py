@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from openoctopus.exceptions import OctopusError
+from openoctopus.exceptions import OctopusError, RefusedItem
 
 
 class Trouble(Enum):
@@ -21,12 +21,18 @@ class Trouble(Enum):
     BUSY = "busy"
     #: The user, the password, the database, the table or a right is not what it should be.
     ACCESS = "access"
-    #: It is the item's fault.
+    #: It is the item's fault, and will be the next time too.
     DATA = "data"
+    #: Not known, so it is taken for the item's fault, but not for good.
+    UNKNOWN = "unknown"
 
 
-class RefusedRow(OctopusError):
-    """The database refuses the item."""
+class Failed(OctopusError):
+    """The database did not take the item."""
+
+
+class RefusedRow(Failed, RefusedItem):
+    """The database does not take the item, however often it is tried."""
 
 
 class NotNow(OctopusError):
@@ -54,6 +60,12 @@ _SQLSTATES = {
     "3F000": Trouble.ACCESS,  # no such schema
     "42501": Trouble.ACCESS,  # missing right
     "42P01": Trouble.ACCESS,  # no such table
+    "22": Trouble.DATA,  # too long, out of range, of another type
+    "23": Trouble.DATA,  # constraints
+    "42": Trouble.DATA,  # no such column, a type that does not fit
+    "44": Trouble.DATA,  # a view's check
+    "54": Trouble.DATA,  # too large for a row or an index
+    "P0001": Trouble.DATA,  # a trigger raised it
 }
 #: Numbers of MySQL and MariaDB.
 _NUMBERS = {
@@ -65,6 +77,15 @@ _NUMBERS = {
     **dict.fromkeys((1021, 1026, 1114, 3675), Trouble.FULL),
     **dict.fromkeys((1205, 1213, 1020), Trouble.BUSY),  # lock timeout, deadlock, changed since it was read
     **dict.fromkeys((1044, 1045, 1698, 1049, 1142, 1143, 1146, 1227, 1370), Trouble.ACCESS),
+    **dict.fromkeys(
+        (1264, 1265, 1292, 1300, 1366, 1367, 1406, 1411, 1690), Trouble.DATA
+    ),  # too long, out of range, no such value
+    **dict.fromkeys((1048, 1364, 1062, 1169, 1242, 1586, 1216, 1452, 3819, 4025), Trouble.DATA),  # constraints
+    **dict.fromkeys(
+        (1054, 1071, 1117, 1118, 1136, 1153, 1526), Trouble.DATA
+    ),  # no such column, too large for a row, no partition
+    **dict.fromkeys((3140, 3141, 4037, 4038), Trouble.DATA),  # JSON
+    1644: Trouble.DATA,  # a trigger raised it
 }
 #: SQLite's result codes, without what is said of them in more detail.
 _RESULTS = {
@@ -77,6 +98,9 @@ _RESULTS = {
     8: Trouble.ACCESS,  # READONLY
     11: Trouble.ACCESS,  # CORRUPT
     26: Trouble.ACCESS,  # NOTADB
+    18: Trouble.DATA,  # TOOBIG
+    19: Trouble.DATA,  # CONSTRAINT, and what a trigger raises
+    20: Trouble.DATA,  # MISMATCH
 }
 #: "Got error 28 from storage engine", as MySQL has it.
 _FROM_ENGINE = 1030
@@ -85,7 +109,7 @@ _TWO_ROWS = 1242
 
 
 def trouble(error: BaseException) -> Trouble:
-    """What an error means; what is not known is taken for the item's fault."""
+    """What an error means."""
     for one in _chain(error):
         if getattr(one, "connection_invalidated", False) or isinstance(one, TimeoutError):
             return Trouble.AWAY
@@ -93,18 +117,18 @@ def trouble(error: BaseException) -> Trouble:
             return found
         if isinstance(one, OSError):
             return Trouble.FULL if one.errno in (errno.ENOSPC, errno.EDQUOT) else Trouble.AWAY
-    return Trouble.DATA
+    return Trouble.UNKNOWN
 
 
 def _known(error: Any) -> Trouble | None:
     if number := number_of(error):  # first: errors of MySQL have an SQLSTATE too, which says less
         if number == _FROM_ENGINE and f"error {errno.ENOSPC} " in str(error):
             return Trouble.FULL
-        return _NUMBERS.get(number, Trouble.DATA)
+        return _NUMBERS.get(number, Trouble.UNKNOWN)
     if state := getattr(error, "sqlstate", None):
-        return next((found for start, found in _SQLSTATES.items() if state.startswith(start)), Trouble.DATA)
+        return next((found for start, found in _SQLSTATES.items() if state.startswith(start)), Trouble.UNKNOWN)
     if (code := getattr(error, "sqlite_errorcode", None)) is not None:
-        missing = Trouble.ACCESS if "no such table" in str(error) else Trouble.DATA
+        missing = Trouble.ACCESS if "no such table" in str(error) else Trouble.UNKNOWN
         return _RESULTS.get(code & 0xFF, missing)
     return None
 

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any
 
-from openoctopus.exceptions import OctopusError
+from openoctopus.exceptions import RefusedItem
 from openoctopus.pipelines.sql.kinds import Kind, Nested
 from openoctopus.pipelines.values import encode, mended
 
@@ -21,7 +21,7 @@ _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _MIDNIGHT = time(tzinfo=UTC)
 
 
-class Unfit(OctopusError, TypeError):
+class Unfit(RefusedItem, TypeError):
     """The item has no place in its table."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from openoctopus.exceptions import Retry, SettingsError
 from openoctopus.pipelines.base import BatchPipeline, Receipt
 from openoctopus.pipelines.classes import Taken
-from openoctopus.pipelines.sql.errors import NotNow, RefusedRow, Trouble
+from openoctopus.pipelines.sql.errors import Failed, NotNow, Trouble
 from openoctopus.pipelines.sql.options import is_by_class, parse, table_name
 from openoctopus.pipelines.sql.table import Row
 from openoctopus.pipelines.sql.values import Values
@@ -72,7 +72,7 @@ class SqlPipeline(BatchPipeline):
             await self._database.open([self._table] if self._table else [])
         except NotNow as error:
             raise SettingsError(f"{self}: {error}{error.advice and f' ({error.advice})'}") from None
-        except (SettingsError, RefusedRow) as error:
+        except (SettingsError, Failed) as error:
             raise SettingsError(f"{self}: {error}") from None
         self.max_bytes = min(self.max_bytes, self._database.dialect.max_bytes)
         if not options.key:

@@ -1,4 +1,4 @@
-"""What the drivers' errors mean: away, full, busy, a person's to mend, or the item's fault."""
+"""What the drivers' errors mean: away, full, busy, a person's to mend, the item's fault, or not known."""
 
 from __future__ import annotations
 
@@ -34,7 +34,12 @@ POSTGRESQL = [
     (asyncpg.StringDataRightTruncationError, Trouble.DATA),
     (asyncpg.NumericValueOutOfRangeError, Trouble.DATA),
     (asyncpg.CharacterNotInRepertoireError, Trouble.DATA),
-    (asyncpg.QueryCanceledError, Trouble.DATA),
+    (asyncpg.RaiseError, Trouble.DATA),
+    (asyncpg.DatatypeMismatchError, Trouble.DATA),
+    (asyncpg.ForeignKeyViolationError, Trouble.DATA),
+    (asyncpg.ProgramLimitExceededError, Trouble.DATA),
+    (asyncpg.QueryCanceledError, Trouble.UNKNOWN),
+    (asyncpg.InternalServerError, Trouble.UNKNOWN),
 ]
 MYSQL = [
     (1040, Trouble.AWAY),
@@ -59,9 +64,12 @@ MYSQL = [
     (1264, Trouble.DATA),
     (1366, Trouble.DATA),
     (1406, Trouble.DATA),
-    (3024, Trouble.DATA),
-    (1969, Trouble.DATA),
+    (3024, Trouble.UNKNOWN),
+    (1969, Trouble.UNKNOWN),
+    (9999, Trouble.UNKNOWN),
     (1242, Trouble.DATA),
+    (1452, Trouble.DATA),
+    (1644, Trouble.DATA),
     (4025, Trouble.DATA),
 ]
 SQLITE = [
@@ -76,6 +84,8 @@ SQLITE = [
     (sqlite3.SQLITE_CONSTRAINT_UNIQUE, Trouble.DATA),
     (sqlite3.SQLITE_TOOBIG, Trouble.DATA),
     (sqlite3.SQLITE_MISMATCH, Trouble.DATA),
+    (sqlite3.SQLITE_CONSTRAINT_TRIGGER, Trouble.DATA),
+    (sqlite3.SQLITE_INTERRUPT, Trouble.UNKNOWN),
 ]
 SYSTEM = [
     (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), Trouble.AWAY),
@@ -83,7 +93,7 @@ SYSTEM = [
     (TimeoutError(), Trouble.AWAY),
     (OSError(errno.EHOSTUNREACH, "no route"), Trouble.AWAY),
     (OSError(errno.ENOSPC, "no space"), Trouble.FULL),
-    (ValueError("x"), Trouble.DATA),
+    (ValueError("x"), Trouble.UNKNOWN),
 ]
 
 
@@ -111,7 +121,7 @@ def test_the_system(error: Exception, expected: Trouble) -> None:
 
 def test_a_full_disk_that_the_engine_met() -> None:
     assert trouble(mysql.OperationalError(1030, 'Got error 28 "No space left on device" from storage engine')) is Trouble.FULL
-    assert trouble(mysql.OperationalError(1030, "Got error 168 from storage engine")) is Trouble.DATA
+    assert trouble(mysql.OperationalError(1030, "Got error 168 from storage engine")) is Trouble.UNKNOWN
 
 
 def test_what_is_wrapped_is_found_and_told_without_the_statement() -> None:
