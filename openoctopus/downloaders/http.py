@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import lru_cache
@@ -70,6 +70,7 @@ class _WreqHeaders(LateHeaders):
 class _WreqAnswer(Answer):
     def __init__(self, response: wreq.Response) -> None:
         self._response = response
+        self._parts: Any = None
         self.status = response.status.as_int()
         self.headers = _WreqHeaders(response.headers)
         self.coding = ", ".join(self.headers.getlist("content-encoding"))
@@ -83,15 +84,18 @@ class _WreqAnswer(Answer):
         return body
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        async with self._response.stream() as parts:
-            async for part in parts:
+        async with self._response.stream() as self._parts:
+            async for part in self._parts:
                 if type(part) is memoryview:
                     yield bytes(part)
         self.done = True
 
     async def abandon(self) -> None:
         self.done = True
-        await self._response.close()
+        response = self._response
+        # As in ``HttpDownloader.close``.
+        del self._response, self._parts
+        await response.close()
 
 
 class HttpDownloader(WireDownloader):
@@ -120,6 +124,8 @@ class HttpDownloader(WireDownloader):
         await super().close()
         for client in self._clients.values():
             client.close()
+        # The last reference: the frames of cancelled fetches may live on for long, and a client has a thread and descriptors.
+        self._clients.clear()
 
     async def send(self, order: Order) -> Answer:
         request, route, until = order.request, order.route, monotonic() + order.seconds
@@ -137,19 +143,21 @@ class HttpDownloader(WireDownloader):
 
     async def _ask(self, order: Order, options: dict[str, Any], until: float) -> wreq.Response:
         request, route = order.request, order.route
-        client, method = self._clients[route.verify], _METHODS[request.method]
         if order.proxy or request._parsed.protocol == "https:":
             # Over TLS the certificate proves who answers, and a proxy finds the address by itself.
-            return await client.request(method, order.url, **options)
+            return await self._request(order, order.url, options)
         addresses = route.addresses
         for place, address in enumerate(addresses[:-1], 1):
             try:
-                return await client.request(method, _pinned(request, address), **options)
+                return await self._request(order, _pinned(request, address), options)
             except wreq.ConnectionError:
                 # The next requests begin with the next address.
                 route.addresses = addresses[place:] + addresses[:place]
                 options["timeout"] = _left(until)
-        return await client.request(method, _pinned(request, addresses[-1]), **options)
+        return await self._request(order, _pinned(request, addresses[-1]), options)
+
+    def _request(self, order: Order, url: str, options: dict[str, Any]) -> Awaitable[wreq.Response]:
+        return self._clients[order.route.verify].request(_METHODS[order.request.method], url, **options)
 
     def _options(self, order: Order) -> dict[str, Any]:
         """What the engine needs besides method and URL."""

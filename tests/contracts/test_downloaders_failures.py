@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from openoctopus import Spider, crawl
 from openoctopus.exceptions import (
     BadResponse,
     ConnectionFailed,
@@ -333,3 +334,59 @@ async def test_an_incomplete_body_counts_as_incomplete_whatever_wreq_calls_it():
             await fetch("http", server.url())
 
     assert type(failure.value.__cause__).__name__ == "DecodingError"
+
+
+async def silence(asked: Asked) -> None:
+    await asked.reader.read()
+
+
+async def half_a_body(asked: Asked) -> None:
+    await asked.send(head("HTTP/1.1 200 OK", "Content-Length: 1000"), b"half")
+    await asked.reader.read()
+
+
+async def a_body_without_length(asked: Asked) -> None:
+    await asked.send(head("HTTP/1.1 200 OK", "Connection: close"), b"half")
+    await asked.reader.read()
+
+
+class Waits(Spider):
+    """Asks for sixteen pages, which do not come."""
+
+    name = "waits"
+
+    async def start(self):
+        for number in range(16):
+            yield Request(self.url, dont_filter=True, cb_kwargs={"number": number})
+
+    def parse(self, response, number):
+        yield {"number": number}
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="Linux tells threads and descriptors there")
+@pytest.mark.parametrize("server_does", [silence, half_a_body, a_body_without_length])
+async def test_cancelled_crawls_do_not_pile_up(engine, server_does):
+    """Their threads and descriptors go at once, and not when somebody collects garbage or the time-out comes."""
+
+    def held() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
+
+    async def cancelled(url: str) -> None:
+        crawling = asyncio.ensure_future(crawl(Waits, url=url, DOWNLOADER=engine, ROBOTSTXT_OBEY=False))
+        await asyncio.sleep(0.05)
+        crawling.cancel()
+        await asyncio.wait([crawling])
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with RawServer(server_does) as server:
+            await cancelled(server.url())
+            before = held()
+            for _ in range(8):
+                await cancelled(server.url())
+            async with asyncio.timeout(5):
+                while any(now > then for now, then in zip(held(), before, strict=True)):
+                    await asyncio.sleep(0.05)
+    finally:
+        gc.enable()
