@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
 from collections.abc import Mapping
@@ -87,7 +88,7 @@ class Host:
 
     __slots__ = (
         "base", "clean", "concurrency", "dead", "delay", "failures", "given_up", "in_flight", "keys", "latency", "later",
-        "name", "next", "overloaded", "pauses", "pending", "place", "promised", "queued", "queues", "resting", "rules",
+        "name", "next", "pauses", "pending", "place", "promised", "queued", "queues", "resting", "rules", "slowed",
         "snoozed", "used",
     )  # fmt: skip
 
@@ -98,9 +99,9 @@ class Host:
         #: The delay that was asked for; answers only add to it.
         self.base = rules.delay_of(name)
         self.delay = max(self.base, rules.start_delay) if rules.adaptive else self.base
-        #: When the next request may go; until when the server wants none; until when the turn is kept for a fetch from inside.
+        #: When the next request may go; when it was last slowed down; until when the turn is kept for a fetch from inside.
         self.next = 0.0
-        self.overloaded = 0.0
+        self.slowed = -math.inf
         self.promised = 0.0
         self.in_flight = 0
         #: When a request last began or ended.
@@ -209,7 +210,7 @@ class Host:
                 self._alive()
             self.latency = 0.75 * self.latency + 0.25 * answer.latency if self.latency else answer.latency
             if answer.status in OVERLOADED:
-                self._slow_down(now, answer.retry_after)
+                self._slow_down(now, answer)
             else:
                 self.clean += 1
                 if self.rules.adaptive:
@@ -230,13 +231,13 @@ class Host:
         self.dead = self.given_up = False
         self.resting = 0.0
 
-    def _slow_down(self, now: float, retry_after: float | None) -> None:
+    def _slow_down(self, now: float, answer: Answer) -> None:
         self.clean = 0
-        if now >= self.overloaded:  # the same: one burst, one step
+        if now - answer.latency > self.slowed:  # the same: those that were under way at the last step are of its burst
             self.delay = min(max(SLOW_DOWN, self.delay * 2), max(self.rules.max_delay, self.base))
-        pause = self.delay if retry_after is None else min(retry_after, self.rules.retry_after_max)
-        self.overloaded = max(self.overloaded, now + pause)
-        self.next = max(self.next, self.overloaded)
+            self.slowed = now
+        pause = self.delay if answer.retry_after is None else min(answer.retry_after, self.rules.retry_after_max)
+        self.next = max(self.next, now + pause)
 
     def _adapt(self, good: bool) -> None:
         """Half-way to the delay at which ``target_concurrency`` requests are under way; bad answers never speed it up."""

@@ -17,7 +17,7 @@ class Site:
     base: float
     delay: float = 0.0
     next: float = 0.0
-    overloaded: float = 0.0
+    slowed: float = -math.inf
     resting: float = 0.0
     promised: float = 0.0
     #: Slots that were reserved outside of entries.
@@ -205,11 +205,11 @@ class Model:
             site.resting, site.given_up = 0.0, False
         if answer.status in (429, 503):
             site.clean = 0
-            if self.now >= site.overloaded:
+            if self.now - answer.latency > site.slowed:
                 site.delay = min(max(0.2, 2 * site.delay), max(60.0, site.base))
+                site.slowed = self.now
             pause = site.delay if answer.retry_after is None else min(answer.retry_after, 300)
-            site.overloaded = max(site.overloaded, self.now + pause)
-            site.next = max(site.next, site.overloaded)
+            site.next = max(site.next, self.now + pause)
             return
         site.clean += 1
         if site.clean % 10 == 0 and site.delay > site.base:
