@@ -81,7 +81,11 @@ class _NameServers:
     """Asks the name servers of DNS_SERVERS, not the system."""
 
     def __init__(self, servers: tuple[str, ...]) -> None:
-        self._resolver = require("aiodns", "dns").DNSResolver(nameservers=list(servers))
+        library = require("aiodns", "dns")
+        try:
+            self._resolver = library.DNSResolver(nameservers=list(servers))
+        except require("pycares", "dns").AresError as error:
+            raise SettingsError(f"DNS_SERVERS = {list(servers)!r}: addresses are needed ({error.args[-1]})") from error
 
     async def find(self, host: str) -> list[str]:
         try:

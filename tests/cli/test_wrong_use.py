@@ -135,6 +135,10 @@ MISTAKES = {
         "HTTP_PROXY: no proxy: 'ftp://***@127.0.0.1:1'; write it as http://host:port or socks5://host:port",
     ),
     "a proxy without a host": ("runspider sport -s HTTP_PROXY=http://", "HTTP_PROXY: no proxy: 'http://'; "),
+    "a name server that is no address": (
+        "runspider sport -s DNS_SERVERS=foo",
+        "DNS_SERVERS = ['foo']: addresses are needed",
+    ),
     "a user agent that breaks its line": (
         "runspider sport -s USER_AGENT=a\x07b",
         "USER_AGENT: 'a\\x07b' cannot be sent: a User-Agent is one line of latin-1",
