@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
@@ -20,6 +21,10 @@ from openoctopus.pipelines.sql.kinds import Kind
 from openoctopus.pipelines.sql.onconflict import on_conflict
 from openoctopus.pipelines.sql.table import Table
 
+#: Values that one statement may have.
+_VARIABLES = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
+#: Statements of many rows are large, and the driver would keep more of them.
+_KEPT_STATEMENTS = 8
 #: Seconds to wait for another program's lock before the crawl says that it waits.
 _BUSY = 5.0
 
@@ -65,8 +70,8 @@ class Sqlite(Dialect):
         # The driver's thread would outlive a file that cannot be opened.
         sqlite3.connect(path).close()
         url = sa.URL.create("sqlite+aiosqlite", database=path)
-        busy = {"timeout": float(self.target.driver.get("timeout", _BUSY))}
-        return create_async_engine(url, connect_args=busy, pool_size=1, max_overflow=0, hide_parameters=True)
+        given = {"timeout": float(self.target.driver.get("timeout", _BUSY)), "cached_statements": _KEPT_STATEMENTS}
+        return create_async_engine(url, connect_args=given, pool_size=1, max_overflow=0, hide_parameters=True)
 
     async def started(self, connection: AsyncConnection) -> None:
         """A new file gets a log of its own, so that readers and the crawl do not wait for each other."""
@@ -90,3 +95,12 @@ class Sqlite(Dialect):
 
     async def may_write(self, connection: AsyncConnection, table: Table, statement: str) -> None:
         await self.may_create(connection, table.name)
+
+    async def write(self, connection: AsyncConnection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Many rows by one statement: the driver's ``executemany`` would wait for a busy interpreter after each row."""
+        driver: Any = (await connection.get_raw_connection()).driver_connection
+        row = f"({', '.join('?' * len(rows[0]))})"
+        most = _VARIABLES // len(rows[0])
+        for start in range(0, len(rows), most):
+            some = rows[start : start + most]
+            await driver.execute(statement.replace(row, ", ".join([row] * len(some)), 1), tuple(chain.from_iterable(some)))

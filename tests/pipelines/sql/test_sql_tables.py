@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from openoctopus.exceptions import SettingsError
 from openoctopus.items import Field, Item
+from openoctopus.pipelines.base import Receipt
 from openoctopus.pipelines.sql.kinds import Kind
 from tests.pipelines.sql.databases import Crawl, Database, kept
 
@@ -254,3 +255,13 @@ async def test_two_workers_may_make_and_widen_the_same_table(database: Database)
 
     assert [crawl.errors for crawl in crawls] == [[]] * 4
     assert len(await database.rows("url f0 f1 f2")) == 12
+
+
+async def test_a_batch_may_have_more_values_than_a_statement(database: Database) -> None:
+    """SQLite takes 32,766 values at once, or 250,000 where a distribution allows more."""
+    items = [{"n": n} | {f"field_{column}": n * column for column in range(260)} for n in range(999)]
+    await kept(database.store(key="n"), items[:1])
+    async with Crawl(database.store(key="n")) as crawl:
+        await crawl.store.write([crawl.store.record(item, Receipt(lambda page: None))[0] for item in items])
+
+    assert await database.rows("n field_259") == [(n, n * 259) for n in range(999)]
