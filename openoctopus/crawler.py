@@ -27,7 +27,7 @@ from openoctopus.pipelines.chain import Chain, Watch
 from openoctopus.pipelines.outputs import stores_of
 from openoctopus.plugins import Entry, Plugin, build, entries, load_class, option_names, optional
 from openoctopus.project import explained
-from openoctopus.scheduler.base import FailedEntry, Scheduler
+from openoctopus.scheduler.base import FailedEntry, HostLoad, Scheduler
 from openoctopus.settings import Settings, check_names, environment
 from openoctopus.spider import Spider
 from openoctopus.spider.base import has_parse
@@ -71,6 +71,12 @@ class Result:
     #: Seconds.
     elapsed: float
     stages: Stages
+    #: Seconds that the crawl's thread computed.
+    cpu: float = 0.0
+    #: Requests that still wait.
+    left: int = 0
+    #: The hosts that took longest to answer.
+    slowest: list[HostLoad] = field(default_factory=list)
     failed: list[FailedEntry] = field(default_factory=list)
     failed_items: list[FailedItem] = field(default_factory=list)
     #: The items themselves, if they were asked for.
@@ -179,10 +185,9 @@ class Crawler:
 
     def _put_together(self, outputs: Sequence[tuple[str, bool]]) -> None:
         settings, spider, stats = self.settings, self.spider, self.stats
-        start_hosts: set[str] = set()
         self.dupefilter = self._build(_dupefilter(settings))
         self.scheduler = self._build(_scheduler(settings), dupefilter=self.dupefilter)
-        self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": start_hosts})
+        self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": self.scheduler.start_hosts})
         self.fetcher = Fetcher(
             self.scheduler, stats, self.downloaders.fetch, settings.SELECTOR_TREE, lambda: self.engine.wake()
         )
@@ -202,7 +207,7 @@ class Crawler:
         parts = Parts(
             spider, settings, stats, self.scheduler, self.dupefilter, admission, self.chain, self.observers, self.fetcher.chain
         )
-        self.engine = Engine(parts, start_hosts)
+        self.engine = Engine(parts)
 
     def _build(self, kind: type[Any], keywords: Mapping[str, Any] | None = None, **more: Any) -> Any:
         given: dict[str, Any] = {"settings": self.settings, "stats": self.stats, "spider": self.spider, **more}
@@ -248,6 +253,20 @@ class Crawler:
 
     # The crawl
 
+    @property
+    def name(self) -> str:
+        return self.spider.name
+
+    @property
+    def reason(self) -> str:
+        """Why the crawl ends; empty while it goes on."""
+        return self.engine.reason
+
+    @property
+    def prints_items(self) -> bool:
+        """Whether items go to standard output."""
+        return any(str(pipeline) == "output -" for pipeline in self.pipelines)
+
     def stop(self, reason: str = "shutdown") -> None:
         """End the crawl once the requests under way are completed."""
         self.engine.stop(reason)
@@ -258,7 +277,7 @@ class Crawler:
 
     async def crawl(self) -> Result:
         """Open everything, crawl, close everything. Raises what a part raised while it was opened."""
-        began = time.monotonic()
+        began, cpu = time.monotonic(), time.thread_time()
         async with AsyncExitStack() as stack:
             for part in self._parts():
                 await stack.enter_async_context(part)
@@ -271,6 +290,8 @@ class Crawler:
                 reason = await self.engine.run()
             finally:
                 await self._close()
+            left, slowest = self.scheduler.counts.pending, await self.scheduler.slowest()
+            failed = list(await self.scheduler.failed())
         elapsed = time.monotonic() - began
         self.stats.set("finish_reason", reason)
         self.stats.set("elapsed_time_seconds", round(elapsed, 3))
@@ -280,7 +301,10 @@ class Crawler:
             self.stats,
             elapsed,
             self.engine.carrier.stages,
-            list(self.scheduler.failed()),
+            time.thread_time() - cpu,
+            left,
+            slowest,
+            failed,
             list(self._failed_items),
             self._items,
         )

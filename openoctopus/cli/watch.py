@@ -5,25 +5,56 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import time
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import typer
 from rich.console import Console
 
 from openoctopus import log
-from openoctopus.crawler import Crawler, Result, new_runner
+from openoctopus.crawler import Result, new_runner
 from openoctopus.exceptions import OctopusError
 from openoctopus.interrupts import Interrupts
 from openoctopus.monitor import Board, Bottleneck, LiveProgress, PlainProgress, Report, show, summary
+from openoctopus.scheduler import Scheduler
 from openoctopus.settings import Settings
+from openoctopus.stats import Stats
 
 logger = logging.getLogger(__name__)
 
 
-def watch(crawler: Crawler, progress: bool | None = None) -> Result:
+class Watched(Protocol):
+    """A crawl, in this process or in several."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def stats(self) -> Stats: ...
+
+    @property
+    def scheduler(self) -> Scheduler: ...
+
+    @property
+    def reason(self) -> str:
+        """Why the crawl ends; empty while it goes on."""
+
+    @property
+    def prints_items(self) -> bool:
+        """Whether items go to standard output."""
+
+    def stop(self, reason: str = "shutdown") -> None: ...
+
+    def hurry(self) -> None: ...
+
+    async def crawl(self) -> Result: ...
+
+
+def watch(crawler: Watched, progress: bool | None = None) -> Result:
     """Crawl, and tell a person on standard error how it goes and what came of it.
 
     Live progress is shown where ``progress`` asks for it, and by default on a terminal. Raises ``OctopusError`` if the
@@ -31,49 +62,48 @@ def watch(crawler: Crawler, progress: bool | None = None) -> Result:
     """
     console = Console(file=sys.stderr, force_terminal=progress or None)
     settings = crawler.settings
-    board = Board(crawler.stats, crawler.scheduler, lambda: crawler.engine.reason)
-    live = LiveProgress(crawler.spider.name, board, console) if _is_live(crawler, console, progress) else None
+    board = Board(crawler.stats, crawler.scheduler, lambda: crawler.reason)
+    live = LiveProgress(crawler.name, board, console) if _is_live(crawler, console, progress) else None
     with log.writing(settings, live.log if live else sys.stderr):
-        cpu = time.thread_time()
         result = _run(crawler, live or PlainProgress(board, settings.LOGSTATS_INTERVAL))
-        _tell(_report(crawler, result, time.thread_time() - cpu), settings, console)
+        _tell(_report(crawler, result), settings, console)
     return result
 
 
-def _report(crawler: Crawler, result: Result, cpu: float) -> Report:
+def _report(crawler: Watched, result: Result) -> Report:
     return Report(
-        crawler.spider.name,
+        crawler.name,
         result.reason,
         result.stats,
         result.elapsed,
-        Bottleneck.of(result.stages, result.elapsed, cpu, crawler.settings),
-        crawler.scheduler.slowest(),
-        crawler.scheduler.counts.pending,
+        Bottleneck.of(result.stages, result.elapsed, result.cpu, crawler.settings),
+        result.slowest,
+        result.left,
         log.hiding(crawler.settings),
     )
 
 
-def _is_live(crawler: Crawler, console: Console, progress: bool | None) -> bool:
+def _is_live(crawler: Watched, console: Console, progress: bool | None) -> bool:
     """Whether a view can live at the end of the terminal: not where items are written through it."""
     if progress is not None:
         return progress
-    items_too = sys.stdout.isatty() and any(str(pipeline) == "output -" for pipeline in crawler.pipelines)
+    items_too = sys.stdout.isatty() and crawler.prints_items
     # Not console.is_terminal: FORCE_COLOR, which CI likes to set, makes rich take a file for a terminal.
     return sys.stderr.isatty() and not console.is_dumb_terminal and not items_too
 
 
-def _run(crawler: Crawler, view: AbstractAsyncContextManager[Any]) -> Result:
+def _run(crawler: Watched, view: AbstractAsyncContextManager[Any]) -> Result:
     try:
         with new_runner() as runner:
             return runner.run(_crawl(crawler, view))
     except OctopusError:
         raise
     except Exception as error:
-        logger.error("%s failed", crawler.spider.name, exc_info=(type(error), error, _from_project(error.__traceback__)))
+        logger.error("%s failed", crawler.name, exc_info=(type(error), error, _from_project(error.__traceback__)))
         raise typer.Exit(1) from error
 
 
-async def _crawl(crawler: Crawler, view: AbstractAsyncContextManager[Any]) -> Result:
+async def _crawl(crawler: Watched, view: AbstractAsyncContextManager[Any]) -> Result:
     with Interrupts(crawler, crawler.settings.DRAIN_SECONDS):
         async with view:
             return await crawler.crawl()

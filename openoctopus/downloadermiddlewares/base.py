@@ -112,5 +112,5 @@ class HostRecords(Protocol):
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         """From now on at least so many seconds lie between two requests to that host."""
 
-    def delay_of(self, host: str) -> float:
+    async def delay_of(self, host: str) -> float:
         """The seconds between two requests to that host as they stand now."""

@@ -116,7 +116,7 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
             self._forbid(f"robots.txt unreachable ({rules.unreachable})")
         if rules.parsed is not None and not rules.parsed.can_fetch(request.url, self.name):
             self._forbid("robots.txt forbids")
-        if fetched and self.hosts.delay_of(request.host) > 0:
+        if fetched and await self.hosts.delay_of(request.host) > 0:
             raise Later("robots.txt was read")
 
     async def process_exception(self, request: Request, exception: Exception, spider: Spider) -> None:

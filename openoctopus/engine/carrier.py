@@ -319,7 +319,7 @@ class Carrier:
 
     async def take_given_up(self) -> None:
         """Count, log and tell what the scheduler gave up by itself."""
-        given_up, turns = self.scheduler.take_given_up(), Turns()
+        given_up, turns = await self.scheduler.take_given_up(), Turns()
         for one in given_up:
             await self._count_failed(one.entry, one.reason)
             if turns.over():

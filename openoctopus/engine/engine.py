@@ -31,12 +31,9 @@ FAR = 20.0
 
 
 class Engine:
-    """Runs ``CONCURRENT_REQUESTS`` tasks that each claim a request, carry it to its outcome, and claim again.
+    """Runs ``CONCURRENT_REQUESTS`` tasks that each claim a request, carry it to its outcome, and claim again."""
 
-    ``start_hosts`` collects the hosts that start requests name; private addresses are allowed for them.
-    """
-
-    def __init__(self, parts: Parts, start_hosts: set[str]) -> None:
+    def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.scheduler = parts.scheduler
         self.chain = parts.chain
@@ -46,11 +43,11 @@ class Engine:
         self.reason = ""
         #: Whether it ends without waiting for anybody.
         self.hurried = False
-        self._start_hosts = start_hosts
         self._max_pending = parts.settings.MAX_PENDING_BYTES
-        self._starting = True
         self._ending = False
         self._carrying = 0
+        #: How often there was something new to look for.
+        self._news = 0
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self._limits = Limits(parts.settings, parts.stats, self.stop)
@@ -118,9 +115,9 @@ class Engine:
         except Exception as error:
             self.carrier.log_spider_error(error, "start")
             self.parts.stats.set("start_error", f"{type(error).__name__}: {error}")
+            await self.scheduler.end_start(drawn=False)
         finally:
             page.end(DONE)
-            self._starting = False
             self._wake_all()
 
     async def _take_start(self, page: Page, found: Any) -> None:
@@ -135,7 +132,8 @@ class Engine:
             self.parts.stats.inc("start_urls_refused")
             logger.error("start request left out: %s", error)
             return
-        self._start_hosts.add(found.host)
+        if found.host not in self.scheduler.start_hosts:
+            await self.scheduler.add_start_host(found.host)
         await self.carrier.add(page)
 
     async def _first_ones(self) -> AsyncIterator[Any]:
@@ -151,6 +149,8 @@ class Engine:
         while (lease := await self._next()) is not None:
             self._carrying += 1
             try:
+                if self._idle and await self.scheduler.runnable():
+                    self.wake()
                 await self.carrier.carry(Page(lease, self.settler), lease)
                 self._limits.check()
             except asyncio.CancelledError:
@@ -170,15 +170,15 @@ class Engine:
                 self.carrier.stages.storing += perf_counter() - since
                 continue
             hit("claim.sent")
+            news = self._news
             lease = await self.scheduler.claim()
             if lease is not None:
                 hit("claim.got")
-                if self._idle and self.scheduler.runnable:
-                    self.wake()
                 return lease
-            counts = self.scheduler.counts
-            is_full = counts.queued and self.scheduler.wait() > FAR
-            await self._nothing_to_do()
+            counts, turn = self.scheduler.counts, await self.scheduler.wait()
+            is_full = counts.queued and turn > FAR
+            if news == self._news:  # none came while the scheduler was asked
+                await self._nothing_to_do(turn)
             waited = perf_counter() - since
             if is_full:
                 self.carrier.stages.crowded += waited
@@ -191,14 +191,13 @@ class Engine:
     def _may_claim(self) -> bool:
         return self.chain.ready and self.chain.pending_bytes < self._max_pending
 
-    async def _nothing_to_do(self) -> None:
-        """Wait for news or for a host's turn; end the crawl if there can be none."""
-        counts = self.scheduler.counts
-        if not self._starting and not self._carrying and not counts.pending and self.settler.idle:
+    async def _nothing_to_do(self, turn: float) -> None:
+        """Wait for news, or for a host's ``turn`` in so many seconds; end the crawl if there can be none."""
+        if not self.scheduler.starting and not self._carrying and not self.scheduler.counts.pending and self.settler.idle:
             await self._at_the_end()
             return
         self._flush_if_idle()
-        await self._wait(self.scheduler.wait())
+        await self._wait(turn)
 
     def _flush_if_idle(self) -> None:
         """While no page is carried, nothing is gained by waiting for more items; something may be waiting for these."""
@@ -231,6 +230,7 @@ class Engine:
 
     def wake(self) -> None:
         """Let one idle worker look again."""
+        self._news += 1
         while self._idle:
             news = self._idle.popleft()
             if not news.done():
@@ -238,6 +238,7 @@ class Engine:
                 return
 
     def _wake_all(self) -> None:
+        self._news += 1
         for news in self._idle:
             _set(news)
 

@@ -13,10 +13,11 @@ from openoctopus.scheduler.base import DONE, Entry, Lease, Outcome, Scheduler
 class Page(Receipt):
     """One entry while it is carried: what was found on it, and what is still owed to its items."""
 
-    __slots__ = ("found", "lease", "occurrences", "outcome")
+    __slots__ = ("_settler", "found", "lease", "occurrences", "outcome")
 
     def __init__(self, lease: Lease | None, settler: Settler) -> None:
         super().__init__(settler.settle)
+        self._settler = settler
         #: ``None`` for what ``spider.start()`` yields: there is no page.
         self.lease = lease
         self.rid = lease.rid if lease is not None else 0
@@ -30,7 +31,7 @@ class Page(Receipt):
         """Everything was read and all requests are added; settled as soon as all items are durable."""
         self.outcome = outcome
         if self.lease is not None:
-            self.lease.read = True
+            self._settler.scheduler.read(self.lease)
         self.close()
 
 

@@ -64,7 +64,7 @@ class Board:
         self._looks = deque([_Look(time.monotonic())])
         self._began = self._looks[0].at
 
-    def look(self, hosts: int = 5) -> Snapshot:
+    async def look(self, hosts: int = 5) -> Snapshot:
         """The numbers now, with the busiest ``hosts``."""
         get = self.stats.get
         now = _Look(
@@ -91,7 +91,7 @@ class Board:
             in_flight=get("downloader/request_count") - get("downloader/response_count") - get("downloader/exception_count"),
             statuses=statuses(self.stats),
             worst=next(iter(error_groups(self.stats)), None),
-            hosts=self.scheduler.busiest(hosts) if hosts else [],
+            hosts=await self.scheduler.busiest(hosts) if hosts else [],
             ending=self.ending(),
         )
 

@@ -45,7 +45,7 @@ class PlainProgress:
     async def _report(self) -> None:
         while self.interval:
             await asyncio.sleep(self.interval)
-            logger.info("%s", plain_line(self.board.look(hosts=0)))
+            logger.info("%s", plain_line(await self.board.look(hosts=0)))
 
 
 async def _ended(task: asyncio.Task[None]) -> None:
@@ -94,7 +94,7 @@ class LiveProgress:
 
     async def _show(self) -> None:
         while True:
-            self._screen.draw(view(self.name, self.board.look(), self._console.width))
+            self._screen.draw(view(self.name, await self.board.look(), self._console.width))
             for _ in range(round(LOOK_EVERY / FLUSH_EVERY)):
                 await asyncio.sleep(FLUSH_EVERY)
                 self._screen.flush()

@@ -157,6 +157,10 @@ class Scheduler(Plugin):
     """
 
     counts: Counts
+    #: Whether first requests may still come: nobody has drawn the last one.
+    starting: bool
+    #: The hosts that first requests name: for them private addresses are allowed.
+    start_hosts: set[str]
 
     @abstractmethod
     async def add(self, entries: Sequence[Entry]) -> list[bool]:
@@ -174,13 +178,12 @@ class Scheduler(Plugin):
         gets nothing more until it is settled.
         """
 
-    @property
     @abstractmethod
-    def runnable(self) -> bool:
+    async def runnable(self) -> bool:
         """Whether a claim would probably succeed now; never ``False`` if it would."""
 
     @abstractmethod
-    def wait(self, worker: str = "") -> float:
+    async def wait(self, worker: str = "") -> float:
         """Seconds after which time alone may let that worker's ``claim`` succeed; infinite if only news can."""
 
     @abstractmethod
@@ -189,6 +192,10 @@ class Scheduler(Plugin):
 
         Only the first call for a lease counts.
         """
+
+    def read(self, lease: Lease) -> None:
+        """The page was read: if its worker dies before it is settled, the page is not to blame."""
+        lease.read = True
 
     @abstractmethod
     async def settle(self, settled: Iterable[tuple[Lease, Outcome]], state: State = NO_STATE) -> None:
@@ -214,8 +221,14 @@ class Scheduler(Plugin):
         """Whether this worker is the one that draws the spider's first requests; one at a time, until they are all drawn."""
 
     @abstractmethod
-    async def end_start(self) -> None:
-        """All first requests are drawn and added: nobody draws them again, also not when the crawl is resumed."""
+    async def end_start(self, *, drawn: bool = True) -> None:
+        """No more first requests come. With ``drawn`` all of them were added: nobody draws them again, also not when the
+        crawl is resumed.
+        """
+
+    @abstractmethod
+    async def add_start_host(self, host: str) -> None:
+        """A first request names this host; every worker knows it before it can claim an entry of it."""
 
     @abstractmethod
     async def reserve(self, host: str, *, own_slot: bool = False) -> float:
@@ -234,21 +247,21 @@ class Scheduler(Plugin):
         """Stop or resume claims; everything else goes on."""
 
     @abstractmethod
-    def failed(self) -> Collection[FailedEntry]:
+    async def failed(self) -> Collection[FailedEntry]:
         """The entries that were given up, oldest first, as far as they are kept."""
 
     @abstractmethod
-    def take_given_up(self) -> list[FailedEntry]:
+    async def take_given_up(self) -> list[FailedEntry]:
         """Those that the scheduler itself gave up since the last call, each told once: their host is unreachable, their
         worker was lost too often.
         """
 
     @abstractmethod
-    def busiest(self, limit: int = 10) -> list[HostLoad]:
+    async def busiest(self, limit: int = 10) -> list[HostLoad]:
         """The hosts with the most entries waiting or under way."""
 
     @abstractmethod
-    def slowest(self, limit: int = 10) -> list[HostLoad]:
+    async def slowest(self, limit: int = 10) -> list[HostLoad]:
         """The hosts that take longest to answer."""
 
     # What is known of hosts, shared by all workers (see ``downloadermiddlewares.base.HostRecords``).
@@ -266,5 +279,5 @@ class Scheduler(Plugin):
         """From now on at least so many seconds lie between two requests to that host."""
 
     @abstractmethod
-    def delay_of(self, host: str) -> float:
+    async def delay_of(self, host: str) -> float:
         """The seconds between two requests to that host as they stand now."""

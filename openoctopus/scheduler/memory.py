@@ -48,11 +48,15 @@ class MemoryScheduler(Scheduler):
         self.counts = self._policy.counts
         self._state: dict[str, bytes] = {}
         self._start = Start()
+        self.start_hosts = set()
         self._remembered: dict[str, tuple[float, bytes]] = {}
         self._tidy_at = 1000
 
     @property
-    def runnable(self) -> bool:
+    def starting(self) -> bool:  # type: ignore[override]  # here it is not told but known
+        return not self._start.ended
+
+    async def runnable(self) -> bool:
         return self._policy.runnable(self._clock())
 
     async def add(self, entries: Sequence[Entry]) -> list[bool]:
@@ -64,7 +68,7 @@ class MemoryScheduler(Scheduler):
     async def claim(self, worker: str = "") -> Lease | None:
         return self._policy.claim(worker, self._clock())
 
-    def wait(self, worker: str = "") -> float:
+    async def wait(self, worker: str = "") -> float:
         return self._policy.wait(worker, self._clock())
 
     def fetched(self, lease: Lease, answer: Answer = NO_ANSWER) -> None:
@@ -90,8 +94,11 @@ class MemoryScheduler(Scheduler):
     async def claim_start(self, worker: str = "") -> bool:
         return self._start.claim(worker)
 
-    async def end_start(self) -> None:
+    async def end_start(self, *, drawn: bool = True) -> None:
         self._start.ended = True
+
+    async def add_start_host(self, host: str) -> None:
+        self.start_hosts.add(host)
 
     async def reserve(self, host: str, *, own_slot: bool = False) -> float:
         return self._policy.reserve(host, self._clock(), own_slot)
@@ -102,18 +109,18 @@ class MemoryScheduler(Scheduler):
     def pause(self, paused: bool) -> None:
         self._policy.paused = paused
 
-    def failed(self) -> Collection[FailedEntry]:
+    async def failed(self) -> Collection[FailedEntry]:
         return self._policy.failed
 
-    def take_given_up(self) -> list[FailedEntry]:
+    async def take_given_up(self) -> list[FailedEntry]:
         given_up, self._policy.given_up = self._policy.given_up, []
         return given_up
 
-    def busiest(self, limit: int = 10) -> list[HostLoad]:
+    async def busiest(self, limit: int = 10) -> list[HostLoad]:
         hosts = heapq.nlargest(limit, self._policy.hosts(), key=lambda host: (host.in_flight, host.queued))
         return [_load(host) for host in hosts if host.in_flight or host.queued]
 
-    def slowest(self, limit: int = 10) -> list[HostLoad]:
+    async def slowest(self, limit: int = 10) -> list[HostLoad]:
         hosts = heapq.nlargest(limit, self._policy.hosts(), key=lambda host: host.latency)
         return [_load(host) for host in hosts if host.latency]
 
@@ -131,7 +138,7 @@ class MemoryScheduler(Scheduler):
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         self._policy.set_crawl_delay(host, seconds, self._clock())
 
-    def delay_of(self, host: str) -> float:
+    async def delay_of(self, host: str) -> float:
         return self._policy.delay_of(host)
 
 

@@ -14,8 +14,8 @@ from tests.scheduler.virtual import Clock, balanced, claimed, done, entries, ent
 
 async def test_an_empty_scheduler_has_nothing_to_give(scheduler: Scheduler) -> None:
     assert await scheduler.claim() is None
-    assert not scheduler.runnable
-    assert scheduler.wait() == math.inf
+    assert not await scheduler.runnable()
+    assert await scheduler.wait() == math.inf
     assert scheduler.counts.pending == 0
 
 
@@ -37,7 +37,7 @@ async def test_what_is_refused_leaves_no_trace(scheduler: Scheduler) -> None:
 
     await scheduler.add([entry(1, "b.example", priority=9)])
 
-    assert [load.host for load in scheduler.busiest()] == ["a.example"]
+    assert [load.host for load in await scheduler.busiest()] == ["a.example"]
     assert await served(scheduler) == [1]
     assert scheduler.counts.added == 1
 
@@ -69,7 +69,7 @@ async def test_what_is_finished_stays_finished(make: Make, clock: Clock) -> None
 
     assert scheduler.counts.pending == 0
     assert await scheduler.claim() is None
-    assert (scheduler.wait(), scheduler.runnable) == (math.inf, False)
+    assert (await scheduler.wait(), await scheduler.runnable()) == (math.inf, False)
 
 
 # Who goes first
@@ -129,11 +129,11 @@ async def test_a_delayed_entry_goes_when_its_time_has_come_and_not_before(schedu
     assert (scheduler.counts.queued, scheduler.counts.delayed) == (0, 2)
 
     assert await scheduler.claim() is None
-    assert scheduler.wait() == 4
+    assert await scheduler.wait() == 4
     clock.passes(4)
-    assert scheduler.runnable
+    assert await scheduler.runnable()
     assert await served(scheduler) == [2]
-    assert scheduler.wait() == 6
+    assert await scheduler.wait() == 6
     clock.passes(6)
     assert await served(scheduler) == [1]
 
@@ -171,7 +171,7 @@ async def test_another_try_spends_an_attempt_and_waits_its_turn(scheduler: Sched
     await scheduler.settle([(lease, Again(delay=2.0))])
 
     assert await served(scheduler) == [2]
-    assert scheduler.wait() == 2
+    assert await scheduler.wait() == 2
     clock.passes(2)
     again = await claimed(scheduler)
     assert (again.rid, again.entry.attempts, again.entry.lost) == (1, 1, 0)
@@ -204,7 +204,7 @@ async def test_a_failed_entry_is_kept_with_its_reason(scheduler: Scheduler) -> N
     await scheduler.settle([(await claimed(scheduler), Fail("http_500", "status 500"))])
     await scheduler.settle([(await claimed(scheduler), Fail("dns", "no address"))])
 
-    kept = [(failed.entry.rid, failed.reason, failed.detail, failed.entry.attempts) for failed in scheduler.failed()]
+    kept = [(failed.entry.rid, failed.reason, failed.detail, failed.entry.attempts) for failed in await scheduler.failed()]
     assert kept == [(2, "http_500", "status 500", 0), (1, "dns", "no address", 1)]
     assert scheduler.counts.failed == 2
 
@@ -216,7 +216,7 @@ async def test_no_more_failed_entries_are_kept_than_asked_for_but_all_are_counte
     for _ in range(4):
         await scheduler.settle([(await claimed(scheduler), Fail("x"))])
 
-    assert [failed.entry.rid for failed in scheduler.failed()] == [3, 4]
+    assert [failed.entry.rid for failed in await scheduler.failed()] == [3, 4]
     assert scheduler.counts.failed == 4
 
 
@@ -283,10 +283,10 @@ async def test_a_pause_stops_claims_and_nothing_else(make: Make, clock: Clock) -
     await done(scheduler, lease)
 
     assert await scheduler.claim() is None
-    assert (scheduler.runnable, scheduler.wait()) == (False, math.inf)
+    assert (await scheduler.runnable(), await scheduler.wait()) == (False, math.inf)
     assert (scheduler.counts.queued, scheduler.counts.done) == (3, 1)
     scheduler.pause(False)
-    assert scheduler.runnable
+    assert await scheduler.runnable()
     assert await served(scheduler) == [2, 3, 4]
 
 
@@ -310,10 +310,10 @@ async def test_the_busiest_and_the_slowest_hosts_can_be_seen(scheduler: Schedule
     await scheduler.add([*entries(3, "a.example"), *entries(2, "b.example", first=11), entry(21, "c.example")])
     lease = await claimed(scheduler)
 
-    assert [(load.host, load.queued, load.in_flight) for load in scheduler.busiest(2)] == [
+    assert [(load.host, load.queued, load.in_flight) for load in await scheduler.busiest(2)] == [
         ("a.example", 2, 1),
         ("b.example", 2, 0),
     ]
-    assert scheduler.slowest() == []
+    assert await scheduler.slowest() == []
     await done(scheduler, lease)
-    assert [(load.host, load.latency) for load in scheduler.slowest(5)] == [("a.example", 0.1)]
+    assert [(load.host, load.latency) for load in await scheduler.slowest(5)] == [("a.example", 0.1)]

@@ -32,8 +32,8 @@ async def dies(scheduler: Scheduler) -> None:
         await fails(scheduler)
 
 
-def given_up(scheduler: Scheduler) -> list[int]:
-    return sorted(failed.entry.rid for failed in scheduler.failed() if failed.reason == "host_unreachable")
+async def given_up(scheduler: Scheduler) -> list[int]:
+    return sorted(failed.entry.rid for failed in await scheduler.failed() if failed.reason == "host_unreachable")
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def test_a_host_that_keeps_failing_is_left_alone_for_growing_pauses(schedu
     pauses = []
     for _ in range(7):
         assert await scheduler.claim() is None
-        pauses.append(scheduler.wait())
+        pauses.append(await scheduler.wait())
         clock.passes(pauses[-1])
         await fails(scheduler)
 
@@ -67,7 +67,7 @@ async def test_a_failure_now_and_then_kills_no_host(scheduler: Scheduler) -> Non
             await fails(scheduler)
         await done(scheduler, await claimed(scheduler), Answer(0.1, 500))
 
-    assert scheduler.runnable
+    assert await scheduler.runnable()
 
 
 async def test_a_dead_host_is_tried_by_one_request_at_a_time(scheduler: Scheduler, clock: Clock) -> None:
@@ -85,7 +85,7 @@ async def test_requests_that_were_under_way_when_it_died_do_not_make_the_pause_l
     for lease in [await claimed(scheduler) for _ in range(8)]:
         scheduler.fetched(lease, UNREACHABLE)
 
-    assert scheduler.wait() == DEAD_PAUSE
+    assert await scheduler.wait() == DEAD_PAUSE
 
 
 async def test_a_host_that_comes_back_goes_on(scheduler: Scheduler, clock: Clock) -> None:
@@ -96,8 +96,8 @@ async def test_a_host_that_comes_back_goes_on(scheduler: Scheduler, clock: Clock
     await done(scheduler, await claimed(scheduler), Answer(0.1, 404))
 
     assert len(await rids(scheduler)) == 8
-    assert not scheduler.busiest()[0].dead
-    assert given_up(scheduler) == []
+    assert not (await scheduler.busiest())[0].dead
+    assert await given_up(scheduler) == []
 
 
 async def test_an_answer_that_was_under_way_when_the_host_seemed_dead_ends_its_pause(scheduler: Scheduler) -> None:
@@ -119,7 +119,7 @@ async def test_a_host_that_comes_back_still_has_the_time_that_it_asked_for(sched
     await done(scheduler, slow, Answer(0.1, 503, retry_after=100))
 
     assert await scheduler.claim() is None
-    assert scheduler.wait() == 100
+    assert await scheduler.wait() == 100
 
 
 async def test_attempts_are_spent_by_real_failures_only(scheduler: Scheduler, clock: Clock) -> None:
@@ -163,16 +163,16 @@ async def test_the_only_host_is_given_its_pause_then_one_try_then_its_entries_fa
     await scheduler.add(entries(20))
     await dies(scheduler)
     assert await scheduler.claim() is None
-    assert given_up(scheduler) == []
+    assert await given_up(scheduler) == []
 
     clock.passes(DEAD_PAUSE)
     probe = await fails(scheduler)
 
-    assert given_up(scheduler) == list(range(1, 21))
-    assert probe in given_up(scheduler)
+    assert await given_up(scheduler) == list(range(1, 21))
+    assert probe in await given_up(scheduler)
     assert (scheduler.counts.pending, await scheduler.claim()) == (0, None)
     assert balanced(scheduler)
-    assert all(failed.entry.attempts <= 1 for failed in scheduler.failed())
+    assert all(failed.entry.attempts <= 1 for failed in await scheduler.failed())
 
 
 async def test_an_only_host_that_comes_back_in_time_is_crawled_to_the_end(make: Make, clock: Clock) -> None:
@@ -200,8 +200,8 @@ async def test_hosts_long_dead_are_each_tried_once_more_at_once(make: Make, cloc
 
     await done(scheduler, alive)
 
-    assert scheduler.wait() == 0
-    assert scheduler.runnable
+    assert await scheduler.wait() == 0
+    assert await scheduler.runnable()
     probes = [await claimed(scheduler) for _ in hosts]
     assert {lease.entry.host for lease in probes} == set(hosts)
     assert await scheduler.claim() is None
@@ -210,7 +210,7 @@ async def test_hosts_long_dead_are_each_tried_once_more_at_once(make: Make, cloc
         await scheduler.settle([(lease, Again())])
     await done(scheduler, probes[1])
     assert len(await served(scheduler)) == 9
-    assert (scheduler.counts.pending, len(given_up(scheduler)), given_up(scheduler)[-1] // 100) == (0, 20, 2)
+    assert (scheduler.counts.pending, len(await given_up(scheduler)), (await given_up(scheduler))[-1] // 100) == (0, 20, 2)
 
 
 async def test_what_is_delayed_fails_with_its_dead_host(make: Make, clock: Clock) -> None:
@@ -222,7 +222,7 @@ async def test_what_is_delayed_fails_with_its_dead_host(make: Make, clock: Clock
     scheduler.fetched(lease, UNREACHABLE)
 
     assert scheduler.counts.delayed == 0
-    assert 10 in given_up(scheduler)
+    assert 10 in await given_up(scheduler)
     await scheduler.settle([(lease, Again(60.0))])
     assert scheduler.counts.pending == 0
     assert balanced(scheduler)
@@ -239,7 +239,7 @@ async def test_a_suspect_fails_with_its_dead_host(make: Make, clock: Clock) -> N
     await fails(scheduler, "new")
 
     assert scheduler.counts.pending == 0
-    assert len(given_up(scheduler)) == 7
+    assert len(await given_up(scheduler)) == 7
 
 
 async def test_a_page_that_is_still_read_may_lead_elsewhere_so_nothing_is_given_up_yet(make: Make, clock: Clock) -> None:
@@ -252,13 +252,13 @@ async def test_a_page_that_is_still_read_may_lead_elsewhere_so_nothing_is_given_
     for _ in range(3):
         clock.passes(DEAD_PAUSE_MAX)
         await fails(scheduler)
-    assert given_up(scheduler) == []
+    assert await given_up(scheduler) == []
 
     await scheduler.add([entry(1000, ELSEWHERE)])
     await done(scheduler, reading)
 
     assert (await served(scheduler))[0] == 1000
-    assert given_up(scheduler) == []
+    assert await given_up(scheduler) == []
 
 
 async def test_what_the_scheduler_gives_up_by_itself_is_told_once(make: Make, clock: Clock) -> None:
@@ -266,16 +266,16 @@ async def test_what_the_scheduler_gives_up_by_itself_is_told_once(make: Make, cl
     await scheduler.add([*entries(8), entry(9, delay=3600)])
     await dies(scheduler)
     lease = await claimed_after(scheduler, clock, DEAD_PAUSE)
-    assert scheduler.take_given_up() == []
+    assert await scheduler.take_given_up() == []
 
     scheduler.fetched(lease, UNREACHABLE)
     await scheduler.settle([(lease, Fail("connection", "refused"))])
 
-    told = scheduler.take_given_up()
-    assert sorted(failed.entry.rid for failed in told) == given_up(scheduler)
+    told = await scheduler.take_given_up()
+    assert sorted(failed.entry.rid for failed in told) == await given_up(scheduler)
     assert len(told) == 8
     assert {failed.reason for failed in told} == {"host_unreachable"}
-    assert scheduler.take_given_up() == []
+    assert await scheduler.take_given_up() == []
 
 
 async def test_thousands_of_dead_hosts_cost_one_pause_and_one_more_try_each(make: Make, clock: Clock) -> None:
@@ -307,7 +307,7 @@ async def test_an_entry_that_was_given_up_by_others_keeps_their_reason(make: Mak
 
     await scheduler.settle([(lease, Fail("connection", "refused"))])
 
-    assert [failed.reason for failed in scheduler.failed()].count("connection") == 1
+    assert [failed.reason for failed in await scheduler.failed()].count("connection") == 1
     assert scheduler.counts.pending == 0
 
 
@@ -320,7 +320,7 @@ async def test_a_probe_that_is_given_back_or_needs_no_fetch_gives_nothing_up(mak
     await scheduler.settle([(lease, Again(spent=False))])
     await scheduler.settle([(await claimed(scheduler), Fail("ignored"))])
 
-    assert given_up(scheduler) == []
+    assert await given_up(scheduler) == []
     await fails(scheduler)
     assert scheduler.counts.pending == 0
 
@@ -334,9 +334,9 @@ async def test_what_is_added_after_a_host_was_given_up_is_tried_once_more(make: 
 
     await scheduler.add([entry(21), entry(22)])
 
-    assert scheduler.runnable
+    assert await scheduler.runnable()
     assert await fails(scheduler) == 21
-    assert given_up(scheduler)[-2:] == [21, 22]
+    assert (await given_up(scheduler))[-2:] == [21, 22]
     await scheduler.add([entry(31)])
     assert await served(scheduler) == [31]
 

@@ -17,7 +17,7 @@ async def test_a_lease_that_runs_out_lets_another_worker_have_the_entry(make: Ma
     await scheduler.add([entry(1)])
     late = await claimed(scheduler, "slow")
 
-    assert scheduler.wait("other") == 60
+    assert await scheduler.wait("other") == 60
     clock.passes(59)
     assert await scheduler.claim("other") is None
     clock.passes(1)
@@ -33,14 +33,14 @@ async def test_who_comes_late_changes_nothing_at_all(make: Make, clock: Clock) -
     late = await claimed(scheduler, "slow")
     clock.passes(60)
     second = await claimed(scheduler, "other")
-    before = str(scheduler.counts), [str(load) for load in scheduler.busiest()]
+    before = str(scheduler.counts), [str(load) for load in await scheduler.busiest()]
 
     scheduler.fetched(late, GOOD)
     for outcome in (DONE, Again(), Again(5.0), Fail("late"), Move(entry(2), 70)):
         await scheduler.settle([(late, outcome)])
     assert await scheduler.extend([late]) == [late]
 
-    assert (str(scheduler.counts), [str(load) for load in scheduler.busiest()]) == before
+    assert (str(scheduler.counts), [str(load) for load in await scheduler.busiest()]) == before
     await done(scheduler, second)
     assert (scheduler.counts.done, scheduler.counts.pending) == (1, 0)
 
@@ -67,7 +67,7 @@ async def test_without_a_limit_a_lease_is_held_for_ever(scheduler: Scheduler, cl
     clock.passes(1e9)
 
     assert await scheduler.claim() is None
-    assert scheduler.wait() == math.inf
+    assert await scheduler.wait() == math.inf
     await done(scheduler, lease)
     assert scheduler.counts.done == 1
 
@@ -105,7 +105,7 @@ async def test_a_page_that_was_read_is_not_to_blame_for_the_death_of_its_worker(
     scheduler = await make()
     await scheduler.add(entries(2))
     read, unread = await claimed(scheduler, "doomed"), await claimed(scheduler, "doomed")
-    read.read = True
+    scheduler.read(read)
 
     assert await scheduler.release("doomed") == 2
 
@@ -130,8 +130,10 @@ async def test_an_entry_that_three_workers_died_of_has_failed(scheduler: Schedul
         await scheduler.release(f"doomed-{number}")
 
     assert await scheduler.claim("another") is None
-    assert [(failed.entry.rid, failed.reason, failed.entry.lost) for failed in scheduler.failed()] == [(1, "worker_lost", 3)]
-    assert [failed.entry.rid for failed in scheduler.take_given_up()] == [1]
+    assert [(failed.entry.rid, failed.reason, failed.entry.lost) for failed in await scheduler.failed()] == [
+        (1, "worker_lost", 3)
+    ]
+    assert [failed.entry.rid for failed in await scheduler.take_given_up()] == [1]
     assert balanced(scheduler)
 
 
@@ -153,7 +155,7 @@ async def test_the_slots_of_a_dead_worker_are_free_once_whether_it_had_fetched_o
 
     await scheduler.release("doomed")
 
-    assert scheduler.busiest()[0].in_flight == 0
+    assert (await scheduler.busiest())[0].in_flight == 0
     held = [await claimed(scheduler, f"w{number}") for number in range(2)]
     assert [lease.rid for lease in held] == [1, 2]
     assert await scheduler.claim("w3") is None
@@ -189,7 +191,7 @@ async def test_a_worker_with_a_suspect_gets_nothing_else_until_it_is_settled(sch
     suspect = await claimed(scheduler, "new")
 
     assert await scheduler.claim("new") is None
-    assert scheduler.wait("new") == math.inf
+    assert await scheduler.wait("new") == math.inf
     scheduler.fetched(suspect, GOOD)
     assert await scheduler.claim("new") is None
     await done(scheduler, suspect)
@@ -239,7 +241,7 @@ async def test_a_suspect_waits_for_its_hosts_turn(scheduler: Scheduler, clock: C
 
     await done(scheduler, await claimed(scheduler, "new"))
     assert await scheduler.claim("new") is None
-    assert scheduler.wait("new") == 30
+    assert await scheduler.wait("new") == 30
     clock.passes(30)
     assert (await claimed(scheduler, "new")).rid == 901
 
@@ -261,4 +263,4 @@ async def test_an_entry_that_is_added_with_a_death_on_its_account_is_a_suspect(s
     assert await rids(scheduler, "new") == [1]
     assert await rids(scheduler, "other") == [2]
     await scheduler.release("new")
-    assert [failed.reason for failed in scheduler.failed()] == ["worker_lost"]
+    assert [failed.reason for failed in await scheduler.failed()] == ["worker_lost"]

@@ -23,7 +23,7 @@ async def test_no_more_requests_are_under_way_to_a_host_than_allowed(make: Make)
     await scheduler.add(entries(5))
 
     assert await rids(scheduler, "a") + await rids(scheduler, "b") == [1, 2, 3]
-    assert scheduler.wait() == math.inf
+    assert await scheduler.wait() == math.inf
 
 
 async def test_the_slot_is_free_when_the_body_is_there_not_when_the_page_is_stored(make: Make) -> None:
@@ -64,7 +64,7 @@ async def test_a_host_may_have_its_own_rules(make: Make) -> None:
     await scheduler.add([*entries(3, "a.example"), *entries(3, "b.example", first=11)])
 
     assert await rids(scheduler) == [1, 11, 12, 13]
-    assert (scheduler.delay_of("a.example"), scheduler.delay_of("b.example")) == (5, 0)
+    assert (await scheduler.delay_of("a.example"), await scheduler.delay_of("b.example")) == (5, 0)
 
 
 @pytest.mark.parametrize("slot", [{"concurrency": 0}, {"delay": -1}, {"concurency": 1}, {"delay": "2"}, 3])
@@ -83,7 +83,7 @@ async def test_one_at_a_time_the_delay_counts_from_the_end_of_the_fetch(make: Ma
 
     clock.passes(5)
     scheduler.fetched(first, GOOD)
-    assert scheduler.wait() == 2
+    assert await scheduler.wait() == 2
     clock.passes(1.9)
     assert await scheduler.claim() is None
     clock.passes(0.1)
@@ -97,7 +97,7 @@ async def test_many_at_once_begin_a_delay_apart(make: Make, clock: Clock) -> Non
     given = []
     for _ in range(4):
         given.append(await rids(scheduler))
-        assert scheduler.wait() == (2 if len(given) < 4 else math.inf)
+        assert await scheduler.wait() == (2 if len(given) < 4 else math.inf)
         clock.passes(2)
 
     assert given == [[1], [2], [3], [4]]
@@ -110,8 +110,8 @@ async def test_a_random_delay_is_never_shorter_than_asked_for_and_half_as_long_a
     waits = set()
     for _ in range(199):
         await done(scheduler, await claimed(scheduler))
-        waits.add(scheduler.wait())
-        clock.passes(scheduler.wait() + 1e-9)
+        waits.add(await scheduler.wait())
+        clock.passes(await scheduler.wait() + 1e-9)
 
     assert 2 <= min(waits) < 2.1
     assert 2.9 < max(waits) <= 3
@@ -136,7 +136,7 @@ async def test_the_wait_that_is_told_is_long_enough_and_no_longer(make: Make, cl
     order, begun = [], clock.now
 
     while scheduler.counts.pending:
-        wait = scheduler.wait()
+        wait = await scheduler.wait()
         clock.passes(wait * 0.99)
         assert wait == 0 or await scheduler.claim() is None
         clock.passes(wait * 0.01 + 1e-9)
@@ -158,9 +158,9 @@ async def test_a_host_that_is_asked_too_much_is_left_alone_as_long_as_it_says(
     await done(scheduler, await claimed(scheduler), Answer(0.1, status, retry_after=30))
 
     assert await rids(scheduler) == [11, 12]
-    assert scheduler.wait() == 30
+    assert await scheduler.wait() == 30
     clock.passes(30)
-    assert scheduler.runnable
+    assert await scheduler.runnable()
 
 
 async def test_no_pause_is_longer_than_the_setting(make: Make) -> None:
@@ -169,7 +169,7 @@ async def test_no_pause_is_longer_than_the_setting(make: Make) -> None:
 
     await done(scheduler, await claimed(scheduler), Answer(0.1, 429, retry_after=86400))
 
-    assert scheduler.wait() == 20
+    assert await scheduler.wait() == 20
 
 
 async def test_overload_slows_a_host_down_until_it_answers_well_again(scheduler: Scheduler, clock: Clock) -> None:
@@ -177,13 +177,13 @@ async def test_overload_slows_a_host_down_until_it_answers_well_again(scheduler:
 
     for expected in (0.2, 0.4, 0.8):
         await done(scheduler, await claimed(scheduler), BUSY)
-        assert scheduler.delay_of("a.example") == expected
+        assert await scheduler.delay_of("a.example") == expected
         clock.passes(1)
     for expected in (0.4, 0.2, 0.1, 0.05, 0.0):
         for _ in range(10):
             await done(scheduler, await claimed(scheduler))
             clock.passes(1)
-        assert scheduler.delay_of("a.example") == pytest.approx(expected)
+        assert await scheduler.delay_of("a.example") == pytest.approx(expected)
 
 
 async def test_refusals_that_were_under_way_together_count_once(scheduler: Scheduler) -> None:
@@ -192,7 +192,7 @@ async def test_refusals_that_were_under_way_together_count_once(scheduler: Sched
     for lease in [await claimed(scheduler) for _ in range(8)]:
         scheduler.fetched(lease, BUSY)
 
-    assert scheduler.delay_of("a.example") == 0.2
+    assert await scheduler.delay_of("a.example") == 0.2
 
 
 async def test_errors_of_other_kinds_slow_nobody_down(scheduler: Scheduler) -> None:
@@ -201,13 +201,13 @@ async def test_errors_of_other_kinds_slow_nobody_down(scheduler: Scheduler) -> N
     for status in (404, 500, 502, 403):
         await done(scheduler, await claimed(scheduler), Answer(0.1, status))
 
-    assert (scheduler.delay_of("a.example"), scheduler.wait()) == (0, 0)
+    assert (await scheduler.delay_of("a.example"), await scheduler.wait()) == (0, 0)
 
 
 async def test_throttling_follows_how_fast_a_host_answers(make: Make, clock: Clock) -> None:
     scheduler = await make(AUTOTHROTTLE_ENABLED=True, AUTOTHROTTLE_START_DELAY=4, AUTOTHROTTLE_TARGET_CONCURRENCY=2)
     await scheduler.add(entries(60))
-    assert scheduler.delay_of("a.example") == 4
+    assert await scheduler.delay_of("a.example") == 4
 
     for latency, status, least, most in (
         (1.0, 200, 0.45, 0.55),
@@ -218,7 +218,7 @@ async def test_throttling_follows_how_fast_a_host_answers(make: Make, clock: Clo
         for _ in range(14):
             await done(scheduler, await claimed(scheduler), Answer(latency, status))
             clock.passes(60)
-        assert least <= scheduler.delay_of("a.example") <= most
+        assert least <= await scheduler.delay_of("a.example") <= most
 
 
 # What robots.txt asks for
@@ -230,10 +230,10 @@ async def test_a_crawl_delay_holds_from_the_moment_it_is_known(scheduler: Schedu
 
     scheduler.set_crawl_delay("a.example", 10)
 
-    assert scheduler.delay_of("a.example") == 10
+    assert await scheduler.delay_of("a.example") == 10
     for expected in (2, 3):
         assert await scheduler.claim() is None
-        assert scheduler.wait() == 10
+        assert await scheduler.wait() == 10
         clock.passes(10)
         assert await rids(scheduler) == [expected]
 
@@ -242,13 +242,13 @@ async def test_a_crawl_delay_only_ever_makes_slower_and_saying_it_again_changes_
     scheduler = await make(DOWNLOAD_DELAY=5)
     await scheduler.add(entries(3))
     scheduler.set_crawl_delay("a.example", 2)
-    assert scheduler.delay_of("a.example") == 5
+    assert await scheduler.delay_of("a.example") == 5
     scheduler.set_crawl_delay("a.example", 8)
 
     clock.passes(6)
     scheduler.set_crawl_delay("a.example", 8)
 
-    assert scheduler.wait() == 2
+    assert await scheduler.wait() == 2
 
 
 async def test_a_crawl_delay_outlives_the_last_request_of_its_host(scheduler: Scheduler, clock: Clock) -> None:
@@ -258,7 +258,7 @@ async def test_a_crawl_delay_outlives_the_last_request_of_its_host(scheduler: Sc
     for number in range(50):
         await scheduler.add([entry(100 + number, f"host-{number}.example")])
 
-    assert scheduler.delay_of("a.example") == 10
+    assert await scheduler.delay_of("a.example") == 10
 
 
 # Fetches from inside a page
@@ -295,7 +295,7 @@ async def test_a_slot_that_is_given_back_is_free_and_what_was_learnt_counts(make
     scheduler.unreserve("a.example", Answer(0.1, 429, retry_after=9))
 
     assert await scheduler.claim() is None
-    assert scheduler.wait() == 9
+    assert await scheduler.wait() == 9
     clock.passes(9)
     assert await rids(scheduler) == [1]
 
@@ -310,7 +310,7 @@ async def test_a_page_never_waits_behind_itself(make: Make, clock: Clock) -> Non
     assert await scheduler.reserve("a.example", own_slot=True) == 0
     scheduler.unreserve("a.example", GOOD, own_slot=True)
 
-    assert scheduler.busiest()[0].in_flight == 1
+    assert (await scheduler.busiest())[0].in_flight == 1
     await done(scheduler, lease)
     assert await scheduler.claim() is None
     clock.passes(3)
@@ -339,6 +339,6 @@ async def test_a_slot_is_not_kept_for_long_for_who_does_not_come_back(make: Make
     await done(scheduler, first)
 
     assert await scheduler.claim() is None
-    assert 0 < scheduler.wait() <= 1
-    clock.passes(scheduler.wait())
+    assert 0 < await scheduler.wait() <= 1
+    clock.passes(await scheduler.wait())
     assert await rids(scheduler) == [2]

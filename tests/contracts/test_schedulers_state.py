@@ -39,3 +39,23 @@ async def test_first_requests_that_are_drawn_are_not_drawn_again(scheduler: Sche
     await scheduler.release("a")
 
     assert not await scheduler.claim_start("b")
+
+
+async def test_first_requests_may_come_until_somebody_says_that_there_are_no_more(scheduler: Scheduler) -> None:
+    assert scheduler.starting
+    await scheduler.claim_start("a")
+    await scheduler.release("a")
+    assert scheduler.starting
+
+    await scheduler.claim_start("b")
+    await scheduler.end_start(drawn=False)
+
+    assert not scheduler.starting
+    assert not await scheduler.claim_start("c")
+
+
+async def test_the_hosts_that_first_requests_name_are_known(scheduler: Scheduler) -> None:
+    await scheduler.add_start_host("a.example")
+    await scheduler.add_start_host("a.example")
+
+    assert scheduler.start_hosts == {"a.example"}

@@ -50,7 +50,7 @@ class Records:
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         self.delays[host] = seconds
 
-    def delay_of(self, host: str) -> float:
+    async def delay_of(self, host: str) -> float:
         return max(self.delay, self.delays.get(host, 0.0))
 
 

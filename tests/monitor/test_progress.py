@@ -48,7 +48,7 @@ async def fill(board: Board) -> None:
 async def test_the_view_fits_its_terminal_and_its_columns_stand_below_each_other(board, terminal, width):
     await fill(board)
     shown, console = terminal(width=width)
-    console.print(view("新闻爬虫", board.look(), width))
+    console.print(view("新闻爬虫", await board.look(), width))
 
     lines = shown.lines()
     assert max(map(cell_len, lines)) <= width
@@ -69,7 +69,7 @@ VALUES = ["5", "4", "123 kB", "11", "2"]
 async def test_the_view_tells_what_matters(board, terminal):
     shown, console = terminal(width=110)
     await fill(board)
-    console.print(view("news", board.look(), 110))
+    console.print(view("news", await board.look(), 110))
 
     text = "\n".join(shown.lines())
     assert "200 × 5  503 × 1" in text
@@ -83,33 +83,33 @@ async def test_the_view_tells_what_matters(board, terminal):
 async def test_an_ending_crawl_says_why_and_what_ctrl_c_does_then(board, terminal):
     shown, console = terminal()
     board.ending = lambda: "shutdown"
-    console.print(view("news", board.look(), 80))
+    console.print(view("news", await board.look(), 80))
 
     assert "ending: shutdown" in shown.lines()[0]
     assert "Ctrl-C hurries it" in shown.lines()[0]
 
 
-def test_a_name_with_control_characters_and_of_any_length_leaves_the_view_whole(board, terminal):
+async def test_a_name_with_control_characters_and_of_any_length_leaves_the_view_whole(board, terminal):
     shown, console = terminal(width=60)
-    console.print(view("x\x1b[2J" + "长" * 100, board.look(), 60))
+    console.print(view("x\x1b[2J" + "长" * 100, await board.look(), 60))
 
     assert cell_len(shown.lines()[0]) <= 60
     assert "x\\x1b[2J长" in shown.lines()[0]
 
 
-def test_a_host_that_cannot_be_reached_is_marked(board, terminal):
+async def test_a_host_that_cannot_be_reached_is_marked(board, terminal):
     shown, console = terminal()
-    now = board.look()
+    now = await board.look()
     now.hosts.append(HostLoad("gone.example", 3, 0, 0.25, 0.0, dead=True))
     console.print(view("news", now, 80))
 
     assert shown.lines()[-1].split() == ["gone.example", "(cannot", "be", "reached)", "0", "3", "–", "0.25", "s"]
 
 
-def test_a_plain_line_says_it_all(board):
+async def test_a_plain_line_says_it_all(board):
     board.stats.inc("response_received_count", 1_000_000)
 
-    line = plain_line(board.look())
+    line = plain_line(await board.look())
 
     assert line.startswith("1,000,005 pages (")
     assert line.endswith("0 waiting, 2 under way, 2 errors, 3 retries")

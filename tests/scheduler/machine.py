@@ -132,7 +132,8 @@ class Crawl(RuleBasedStateMachine):
     def read(self, number: int) -> None:
         lease, page = self.leases[number % len(self.leases)]
         if self.is_held(lease, page):
-            lease.read = page.read = True
+            page.read = True
+            self.scheduler.read(lease)
 
     @precondition(lambda self: self.leases)
     @rule(number=any_of_them, again=delays, kind=st.integers(0, 5), onward=pages, seen=st.booleans())
@@ -223,7 +224,7 @@ class Crawl(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from(TIMES))
     def time_passes(self, seconds: float) -> None:
-        waits = {worker: self.scheduler.wait(worker) for worker in WORKERS}
+        waits = {worker: self.wait_for(self.scheduler.wait(worker)) for worker in WORKERS}
 
         self.clock.passes(seconds)
         self.model.now = self.clock.now
@@ -235,10 +236,10 @@ class Crawl(RuleBasedStateMachine):
 
     @rule(worker=workers)
     def time_passes_as_told(self, worker: str) -> None:
-        wait = self.scheduler.wait(worker)
+        wait = self.wait_for(self.scheduler.wait(worker))
         if 0 < wait < math.inf:
             self.time_passes(wait)
-            assert self.model.may_go(worker) or self.scheduler.wait(worker) > 0
+            assert self.model.may_go(worker) or self.wait_for(self.scheduler.wait(worker)) > 0
 
     # What must be true at any time
 
@@ -246,9 +247,9 @@ class Crawl(RuleBasedStateMachine):
     def looks_right(self) -> None:
         self.model.tick()
         if not self.model.paused:
-            assert self.scheduler.runnable >= any(map(self.model.may_go, WORKERS))
+            assert self.wait_for(self.scheduler.runnable()) >= any(map(self.model.may_go, WORKERS))
         for worker in WORKERS:
-            assert not self.model.may_go(worker) or self.scheduler.wait(worker) == 0
+            assert not self.model.may_go(worker) or self.wait_for(self.scheduler.wait(worker)) == 0
         self.counts_agree()
         self.hosts_agree()
         still = self.model.runnable_hosts()
@@ -259,17 +260,18 @@ class Crawl(RuleBasedStateMachine):
         for state in ("queued", "delayed", "leased", "done", "failed"):
             assert getattr(counts, state) == states[state], state
         assert (counts.added, counts.duplicates) == (len(self.model.pages), self.model.duplicates)
-        assert sorted((failed.entry.rid, failed.reason) for failed in self.scheduler.failed()) == sorted(self.model.failed)
+        failed = self.wait_for(self.scheduler.failed())
+        assert sorted((one.entry.rid, one.reason) for one in failed) == sorted(self.model.failed)
 
     def hosts_agree(self) -> None:
-        loads = {load.host: load for load in self.scheduler.busiest(len(HOSTS))}
+        loads = {load.host: load for load in self.wait_for(self.scheduler.busiest(len(HOSTS)))}
         for name in HOSTS:
             site = self.model.site(name)
             flying = self.model.flying(site)
             assert flying <= site.concurrency
             queued = len(self.model.line(name))
             assert (loads[name].in_flight, loads[name].queued) == (flying, queued) if name in loads else not (flying or queued)
-            assert self.scheduler.delay_of(name) == site.delay
+            assert self.wait_for(self.scheduler.delay_of(name)) == site.delay
 
 
 # A walk at random, which goes deeper than Hypothesis does in the same time
