@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-import aiomysql
+import asyncmy
 import pytest
 
 from openoctopus.testing import Site
@@ -143,22 +143,22 @@ WAYS = {
 
 @pytest.fixture
 async def table():
-    """A name for a table that is there for one test, and the rows it has in the end."""
+    """A name for a table that is there for one test, and the rows it has in the end, read by a driver of ours."""
     try:
-        connection = await aiomysql.connect(**SERVER)
-    except aiomysql.OperationalError as error:
+        connection = await asyncmy.connect(**SERVER, autocommit=True)
+    except asyncmy.errors.OperationalError as error:
         missing(f"needs MariaDB or MySQL at 127.0.0.1:3306, root without a password: {error}")
     name = f"known_project_{secrets.token_hex(4)}"
 
     async def rows() -> list[tuple[str, ...]]:
         async with connection.cursor() as cursor:
             await cursor.execute(f"SELECT url, title, author FROM {name} ORDER BY url")
-            return list(await cursor.fetchall())
+            return [tuple(row) for row in await cursor.fetchall()]
 
     yield name, rows
     async with connection.cursor() as cursor:
         await cursor.execute(f"DROP TABLE IF EXISTS {name}")
-    connection.close()
+    await connection.ensure_closed()
 
 
 @pytest.mark.parametrize(("entry", "more"), WAYS.values(), ids=WAYS)
