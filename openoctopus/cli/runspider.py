@@ -52,8 +52,9 @@ def runspider(
         typer.Option(
             "-o",
             "--output",
-            metavar="FILE",
-            help="Append the items to a file: .jsonl, .json, .csv, .jsonl.gz...; - is standard output.",
+            metavar="OUTPUT",
+            help="Add the items to a file (.jsonl, .json, .csv, .jsonl.gz...; - is standard output) or to a table: "
+            "'sqlite:///items.db?table=articles&key=url', postgresql://..., mysql://... (docs/sql.md).",
             default_factory=list,
             show_default=False,
         ),
@@ -64,7 +65,7 @@ def runspider(
             "-O",
             "--overwrite",
             metavar="FILE",
-            help="The same, in place of what the file held.",
+            help="Write the items to a file in place of what it held.",
             default_factory=list,
             show_default=False,
         ),

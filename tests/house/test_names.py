@@ -108,6 +108,12 @@ def test_each_room_has_a_page() -> None:
     assert {elsewhere.get(room, room) or "architecture" for room in rooms if room != "__pycache__"} <= pages
 
 
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_each_page_is_linked_from_both_readmes(page: str) -> None:
+    linked = set(re.findall(r"\]\(docs/(\w+\.md)\)", (PROJECT / page).read_text("utf-8")))
+    assert linked == {path.name for path in (PROJECT / "docs").glob("*.md")}
+
+
 def test_the_changelog_speaks_of_this_version() -> None:
     assert f"## {openoctopus.__version__}" in (PROJECT / "CHANGELOG.md").read_text("utf-8")
 
