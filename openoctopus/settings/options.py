@@ -191,7 +191,7 @@ class Items(Theme):
     PIPELINE_RETRY_TIMES: Count = 3
     """How often an item is tried again when a pipeline raised."""
     FEEDS: Entries = {}
-    """Files and tables of items: {"items.jsonl": {"fields": [...]}, "postgresql://host/db": {"table": "articles", "key": "url"}}."""
+    """Files and tables of items: {"items.csv": {"fields": [...]}, "postgresql://host/db": {"table": "a", "key": "url"}}."""
     FEED_EXPORT_ENCODING: str = "utf-8"
     """The encoding of files of items."""
     FEED_EXPORT_FIELDS: Names = ()
