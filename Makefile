@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test check bench docs lock clean
+.PHONY: demo test check bench chaos docs lock clean
 
 demo: $(BIN)/octopus  ## crawl the built-in demo site, with live progress; the items are in demo-items.jsonl
 	$(BIN)/octopus demo
@@ -23,6 +23,11 @@ bench: $(VENV)/dev.stamp  ## compare with the peers (see benchmarks/README.md)
 	$(BIN)/python -m benchmarks.crawl --tree minih --concurrency 16
 	$(BIN)/python -m benchmarks.crawl --tree midh --concurrency 64
 	$(BIN)/python -m benchmarks.crawl --tree midh@broad --concurrency 64
+
+chaos: $(VENV)/dev.stamp  ## make the figures of docs/reliability.md again
+	$(BIN)/python -m tests.chaos away
+	$(BIN)/python -m tests.chaos disk
+	$(BIN)/python -m tests.chaos soak
 
 docs: $(VENV)/dev.stamp  ## bring the generated tables of docs/ up to date
 	$(BIN)/python docs/generate.py

@@ -16,7 +16,7 @@ CALM = 5.0
 AWAY, BACK = "is away, the crawl waits for it", "is back after"
 
 
-async def run(folder: Path, *, seed: int = 1, pages: int = 5000, seconds: float = 30.0, job: str = "chaos") -> dict[str, Any]:
+async def run(folder: Path, *, seed: int = 1, pages: int = 5000, seconds: float = 30.0, job: str = "") -> dict[str, Any]:
     """Kill a PostgreSQL of our own for so many seconds."""
     server = PostgreSql(folder)
     server.make()

@@ -61,7 +61,7 @@ class SmallDisk:
 
 
 async def run(
-    folder: Path, *, seed: int = 1, pages: int = 5000, room: int = 2_000_000, seconds: float = 10.0, job: str = "chaos"
+    folder: Path, *, seed: int = 1, pages: int = 5000, room: int = 2_000_000, seconds: float = 10.0, job: str = ""
 ) -> dict[str, Any]:
     """Have a crawl meet the end of its disk after ``room`` bytes, and give it room ``seconds`` later."""
     async with SmallDisk(folder) as disk, ChaosSite(Graph(pages, seed=seed)) as site:

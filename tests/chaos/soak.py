@@ -39,8 +39,8 @@ async def run(
     pages: int = 500_000,
     first: int = 50_000,
     growth: float = GROWTH,
-    dupefilter: str = "openoctopus.dupefilter.RFPDupeFilter",
-    job: str = "chaos",
+    dupefilter: str = "openoctopus.dupefilter.BloomDupeFilter",
+    job: str = "",
 ) -> dict[str, Any]:
     """Look at the process after ``first`` pages and just before the end."""
     kept = {"jsonl": stores.jsonl(folder)}

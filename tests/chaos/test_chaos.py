@@ -39,12 +39,12 @@ async def test_a_database_that_is_away_stops_the_claims_and_loses_nothing(tmp_pa
     if not program("initdb"):
         missing("PostgreSQL is not installed: no server can be stopped")
 
-    figures = await away.run(tmp_path, pages=800, seconds=3.0, job="")
+    figures = await away.run(tmp_path, pages=800, seconds=3.0)
 
     assert figures["pages"] == 800
 
 
 async def test_a_full_disk_pauses_the_crawl_and_tears_no_line(tmp_path: Path):
-    figures = await disk.run(tmp_path, pages=1500, room=300_000, seconds=2.0, job="")
+    figures = await disk.run(tmp_path, pages=1500, room=300_000, seconds=2.0)
 
     assert 0 < figures["paused at page"] < 1500
