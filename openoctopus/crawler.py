@@ -6,6 +6,7 @@ import asyncio
 import gc
 import inspect
 import logging
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 #: How many more objects are made than dropped before cycles are looked for, by generation.
 GC_THRESHOLDS = (20_000, 20, 100)
+#: Seconds that a thread which has something to do, a store's for example, waits for a busy event loop to let it in.
+SWITCH_SECONDS = 0.0001
 #: Reasons for dropped items that are counted apart, and how much of each is kept.
 REASONS = 100
 REASON_LENGTH = 100
@@ -399,13 +402,17 @@ async def _interruptible(crawler: Crawler) -> Result:
 @contextmanager
 def new_runner() -> Iterator[asyncio.Runner]:
     """A runner of asyncio, on uvloop where it is installed."""
-    uvloop, before = optional("uvloop"), gc.get_threshold()
+    uvloop, before, switch = optional("uvloop"), gc.get_threshold(), sys.getswitchinterval()
     # A crawl makes and drops very many objects and few cycles: look for these more rarely than for a script's.
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+    # With Python's 5 ms such a thread may not be let in for seconds: uvloop lets go so often, and for moments only, that
+    # its time never runs out.
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop if uvloop else None) as runner:
             yield runner
     finally:
+        sys.setswitchinterval(switch)
         gc.unfreeze()
         gc.set_threshold(*before)

@@ -10,10 +10,12 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import pytest
 
+from openoctopus.crawler import new_runner
 from openoctopus.items import Field, Item
 from openoctopus.pipelines import BatchPipeline
 from openoctopus.pipelines.base import Receipt
@@ -272,3 +274,23 @@ async def test_a_crawl_goes_on_where_one_without_items_was(store: Store, tmp_pat
         crawl.put(*some(3))
 
     assert store.read(tmp_path) == some(3)
+
+
+@every
+def test_a_busy_crawl_lets_it_write(store: Store, tmp_path: Path) -> None:
+    with new_runner() as runner:
+        assert runner.run(_written_beside_work(store, tmp_path)) == 2000
+
+
+async def _written_beside_work(store: Store, folder: Path) -> int:
+    """How many of 2,000 items are stored while the loop is busy for ten seconds, and pauses for moments only."""
+    async with Crawl(store, folder) as crawl:
+        crawl.put(*some(2000))
+        crawl.pipeline.flush()
+        end = perf_counter() + 10
+        while len(crawl.settled) < 2000 and perf_counter() < end:
+            turn = perf_counter() + 0.0002
+            while perf_counter() < turn:
+                sum(range(30))
+            await asyncio.sleep(0)
+        return len(crawl.settled)
