@@ -156,6 +156,7 @@ class Scheduler(Plugin):
     Every method may be repeated with the same arguments without a second effect. Times are seconds.
     """
 
+    #: As of the last answer to anything that was awaited; so are ``starting`` and ``start_hosts``.
     counts: Counts
     #: Whether first requests may still come: nobody has drawn the last one.
     starting: bool

@@ -244,6 +244,7 @@ async def test_a_crawl_delay_only_ever_makes_slower_and_saying_it_again_changes_
     scheduler.set_crawl_delay("a.example", 2)
     assert await scheduler.delay_of("a.example") == 5
     scheduler.set_crawl_delay("a.example", 8)
+    assert await scheduler.delay_of("a.example") == 8
 
     clock.passes(6)
     scheduler.set_crawl_delay("a.example", 8)

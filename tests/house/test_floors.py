@@ -14,6 +14,7 @@ ROOT = Path(openoctopus.__file__).parent
 #: From the lowest to the highest; a room may import from its own and from lower ones.
 FLOORS = [
     {"exceptions", "folders", "stats", "items", "selector"},
+    {"channel"},
     {"http", "settings", "failpoints"},
     {"log", "interrupts"},
     {"plugins", "spider"},

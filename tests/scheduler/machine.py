@@ -48,6 +48,7 @@ class Crawl(RuleBasedStateMachine):
         self.fresh_rid = 1000
 
     def teardown(self) -> None:
+        self.wait_for(self.scheduler.close())
         self.loop.close()
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:

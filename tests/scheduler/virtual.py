@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Callable
 from typing import Any
 
+from openoctopus.channel import Channel
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.scheduler import MemoryScheduler, Scheduler
 from openoctopus.scheduler.base import DONE, Answer, Entry, Lease
+from openoctopus.scheduler.owner import APART, Owner
+from openoctopus.scheduler.remote import RemoteScheduler
 from openoctopus.settings import Settings
 
 #: (settings, lease seconds, clock)
 Factory = Callable[[Settings, float, Callable[[], float]], Scheduler]
 
+
+def in_memory(settings: Settings, lease_seconds: float, clock: Callable[[], float]) -> MemoryScheduler:
+    return MemoryScheduler(RFPDupeFilter(), settings, clock=clock, lease_seconds=lease_seconds)
+
+
+class OverASocket(RemoteScheduler):
+    """The scheduler of an owner, whose end of the socket is in this process too."""
+
+    def __init__(self, owned: Scheduler) -> None:
+        super().__init__()
+        self._owned = owned
+
+    async def open(self) -> None:
+        await self._owned.open()
+        desk = Owner(self._owned).desk("")
+        there = Channel(desk.told, desk.asked, apart=APART, preface=desk.standing)
+        desk.tell = there.tell
+        self.channel = Channel(self.told)
+        self._running = []
+        for channel, end in zip((self.channel, there), socket.socketpair(), strict=True):
+            await channel.open(end)
+            self._running.append(asyncio.create_task(channel.run()))
+
+    async def close(self) -> None:
+        self.channel.close()
+        await asyncio.wait(self._running)
+        await self._owned.close()
+
+
 #: A new scheduler joins the contract suite by a line here.
 SCHEDULERS: dict[str, Factory] = {
-    "memory": lambda settings, lease_seconds, clock: MemoryScheduler(
-        RFPDupeFilter(), settings, clock=clock, lease_seconds=lease_seconds
-    ),
+    "memory": in_memory,
+    "remote": lambda settings, lease_seconds, clock: OverASocket(in_memory(settings, lease_seconds, clock)),
 }
 
 GOOD = Answer(0.1, 200)
