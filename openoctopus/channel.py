@@ -23,8 +23,27 @@ logger = logging.getLogger(__name__)
 #: Bytes that are read from the socket at once.
 AT_ONCE = 1 << 20
 
-_encode = msgspec.msgpack.Encoder().encode
+_encoder = msgspec.msgpack.Encoder()
 _decode = msgspec.msgpack.Decoder().decode
+
+
+def _encode(messages: list[Any]) -> bytes:
+    try:
+        return _encoder.encode(messages)
+    except (TypeError, ValueError, OverflowError):  # a user's own objects in the stats, half characters in a text
+        return _encoder.encode(_plain(messages))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if value is None or isinstance(value, bool | float | bytes):
+        return value
+    if isinstance(value, int) and abs(value) < 1 << 63:
+        return int(value)
+    return str(value).encode("utf-8", "replace").decode()
 
 
 class Lost(OctopusError):

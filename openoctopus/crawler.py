@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 from openoctopus import downloadermiddlewares, log, spidermiddlewares
@@ -19,16 +18,17 @@ from openoctopus.downloadermiddlewares.base import compose
 from openoctopus.downloaders import Downloaders
 from openoctopus.downloaders.base import named
 from openoctopus.dupefilter import RFPDupeFilter
-from openoctopus.engine import Engine, Fetcher, Observers, Parts, Stages
+from openoctopus.engine import Engine, Fetcher, Observers, Parts
 from openoctopus.exceptions import CloseSpider, OctopusError, ProjectError, SettingsError
 from openoctopus.failpoints import armed
 from openoctopus.http.data import trusted_packages
 from openoctopus.interrupts import Interrupts
 from openoctopus.pipelines.chain import Chain, Watch
-from openoctopus.pipelines.outputs import stores_of
+from openoctopus.pipelines.outputs import Store, stores_of
 from openoctopus.plugins import Entry, Plugin, build, entries, load_class, option_names, optional
 from openoctopus.project import explained
-from openoctopus.scheduler.base import FailedEntry, HostLoad, Scheduler
+from openoctopus.result import FailedItem, Result
+from openoctopus.scheduler import Scheduler
 from openoctopus.settings import Settings, check_names, environment
 from openoctopus.spider import Spider
 from openoctopus.spider.base import has_parse
@@ -44,57 +44,8 @@ SWITCH_SECONDS = 0.0001
 #: Reasons for dropped items that are counted apart, and how much of each is kept.
 REASONS = 100
 REASON_LENGTH = 100
-#: What is counted where a request ends before it is sent.
-REFUSALS = (
-    "start_urls_refused",
-    "offsite/scheme_filtered",
-    "spider_exceptions/count",
-    "request_failed_count",
-    "request_dropped_count",
-)
 #: Failed items that are kept for the result; more are only counted.
 MAX_FAILED_ITEMS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class FailedItem:
-    """An item that no store took, and why."""
-
-    item: Any
-    error: Exception
-
-
-@dataclass(slots=True)
-class Result:
-    """What came of a crawl."""
-
-    #: ``finished``, ``shutdown``, ``closespider_itemcount``...
-    reason: str
-    stats: Stats
-    #: Seconds.
-    elapsed: float
-    stages: Stages
-    #: Seconds that the crawl's thread computed.
-    cpu: float = 0.0
-    #: Requests that still wait.
-    left: int = 0
-    #: The hosts that took longest to answer.
-    slowest: list[HostLoad] = field(default_factory=list)
-    failed: list[FailedEntry] = field(default_factory=list)
-    failed_items: list[FailedItem] = field(default_factory=list)
-    #: The items themselves, if they were asked for.
-    items: list[Any] = field(default_factory=list)
-
-    @property
-    def exit_code(self) -> int:
-        """0 finished; 1 failed, or nothing could be fetched; 3 stopped before the end."""
-        asked, answered = self.stats.get("downloader/request_count"), self.stats.get("downloader/response_count")
-        if self.stats.get("start_error") or self.stats.get("close_errors"):
-            return 1
-        if self.reason in ("shutdown", "interrupted", "memusage_exceeded"):
-            return 3
-        tried = asked or any(self.stats.get(name) for name in REFUSALS)
-        return 1 if tried and not answered and not self.stats.get("item_scraped_count") else 0
 
 
 def crawl_settings(
@@ -131,7 +82,7 @@ def crawl_settings(
 
 def _all_entries(settings: Settings) -> list[Entry]:
     """Every plug-in that the settings name."""
-    single = [Entry(kind, 0, {}) for kind in (_scheduler(settings), _dupefilter(settings), *named(settings))]
+    single = [Entry(kind, 0, {}) for kind in (scheduler_class(settings), dupefilter_class(settings), *named(settings))]
     families = [
         *entries("DOWNLOADER_MIDDLEWARES", downloadermiddlewares.built_in(settings), settings.DOWNLOADER_MIDDLEWARES),
         *entries("SPIDER_MIDDLEWARES", spidermiddlewares.built_in(settings), settings.SPIDER_MIDDLEWARES),
@@ -141,12 +92,14 @@ def _all_entries(settings: Settings) -> list[Entry]:
     return single + families
 
 
-def _scheduler(settings: Settings) -> type[Scheduler]:
+def scheduler_class(settings: Settings) -> type[Scheduler]:
+    """Where requests wait."""
     kind: type[Scheduler] = load_class("SCHEDULER", settings.SCHEDULER, Scheduler)
     return kind
 
 
-def _dupefilter(settings: Settings) -> type[RFPDupeFilter]:
+def dupefilter_class(settings: Settings) -> type[RFPDupeFilter]:
+    """What counts as the same request."""
     kind: type[RFPDupeFilter] = load_class("DUPEFILTER_CLASS", settings.DUPEFILTER_CLASS, RFPDupeFilter)
     return kind
 
@@ -154,7 +107,8 @@ def _dupefilter(settings: Settings) -> type[RFPDupeFilter]:
 class Crawler:
     """A spider and all it needs. The only place where parts are put together.
 
-    ``outputs`` are targets of ``-o`` and ``-O``: (target, overwrite).
+    ``outputs`` are targets of ``-o`` and ``-O``: (target, overwrite). ``scheduler`` takes the place of the one that the
+    settings name, and ``worker`` is the number of this process among those of the crawl: 0 if it is alone.
     """
 
     def __init__(
@@ -164,6 +118,8 @@ class Crawler:
         *,
         outputs: Sequence[tuple[str, bool]] = (),
         keep_items: bool = False,
+        scheduler: Scheduler | None = None,
+        worker: int = 0,
     ) -> None:
         self._check(spider)
         self.spider = spider
@@ -173,7 +129,7 @@ class Crawler:
         self._items: list[Any] = []
         self._reasons: set[str] = set()
         self._failed_items: deque[FailedItem] = deque(maxlen=MAX_FAILED_ITEMS)
-        self._put_together(outputs)
+        self._put_together(scheduler, stores_of(settings, outputs, worker))
         spider.settings, spider.stats, spider._fetch = settings, self.stats, self.fetcher.fetch
         # Items and enums of the spider's own package may come out of a queue, though nothing has imported them yet.
         trusted_packages.add(type(spider).__module__.partition(".")[0])
@@ -186,10 +142,10 @@ class Crawler:
         if spider.start_urls and not asks_itself and not has_parse(spider):
             raise ProjectError(f"{kind.__name__} has no parse method to read its start_urls")
 
-    def _put_together(self, outputs: Sequence[tuple[str, bool]]) -> None:
+    def _put_together(self, scheduler: Scheduler | None, stores: Sequence[Store]) -> None:
         settings, spider, stats = self.settings, self.spider, self.stats
-        self.dupefilter = self._build(_dupefilter(settings))
-        self.scheduler = self._build(_scheduler(settings), dupefilter=self.dupefilter)
+        self.dupefilter = self._build(dupefilter_class(settings))
+        self.scheduler = scheduler or self._build(scheduler_class(settings), dupefilter=self.dupefilter)
         self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": self.scheduler.start_hosts})
         self.fetcher = Fetcher(
             self.scheduler, stats, self.downloaders.fetch, settings.SELECTOR_TREE, lambda: self.engine.wake()
@@ -201,7 +157,7 @@ class Crawler:
             "SPIDER_MIDDLEWARES", spidermiddlewares.built_in(settings), settings.SPIDER_MIDDLEWARES
         )
         self.extensions = self._family("EXTENSIONS", settings.EXTENSIONS)
-        self.pipelines = [*self._family("ITEM_PIPELINES", settings.ITEM_PIPELINES), *stores_of(settings, outputs)]
+        self.pipelines = [*self._family("ITEM_PIPELINES", settings.ITEM_PIPELINES), *stores]
         self.observers = Observers(self.extensions, spider, stats)
         watch = Watch(self._stored, self._dropped, self._item_failed)
         self.chain = Chain(self.pipelines, spider, stats, watch, retry_times=settings.PIPELINE_RETRY_TIMES)
@@ -306,6 +262,7 @@ class Crawler:
             self.engine.carrier.stages,
             time.thread_time() - cpu,
             left,
+            1,
             slowest,
             failed,
             list(self._failed_items),
@@ -391,6 +348,8 @@ def _crawler(
     overrides = {name: value for name, value in options.items() if name.isupper()}
     arguments = {name: value for name, value in options.items() if not name.isupper()}
     settings = crawl_settings(spider, project, overrides)
+    if settings.WORKERS:
+        raise SettingsError("crawl() and run() crawl in this process; for WORKERS it is `octopus runspider`")
     return Crawler(spider(**arguments), settings, outputs=[(path, False) for path in outputs], keep_items=keep_items)
 
 

@@ -93,6 +93,18 @@ def _secrets(name: str, value: Any) -> Iterator[str]:
             yield value
 
 
+class Lines(logging.LogRecord):
+    """What another process made lines of already."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("openoctopus", logging.INFO, "", 0, text, None, None)
+
+
+def pass_on(text: str) -> None:
+    """Write lines of the log that another process of this crawl has formatted."""
+    logging.getLogger().handle(Lines(text))
+
+
 class LineFormatter(logging.Formatter):
     """The known format of ``logging``, each record on one line.
 
@@ -105,6 +117,8 @@ class LineFormatter(logging.Formatter):
         self._colored = colored
 
     def format(self, record: logging.LogRecord) -> str:
+        if isinstance(record, Lines):
+            return str(record.msg)
         record.message = record.getMessage()
         if self.usesTime():
             record.asctime = self.formatTime(record, self.datefmt)
@@ -139,6 +153,8 @@ class JsonFormatter(logging.Formatter):
         self._hide = hide
 
     def format(self, record: logging.LogRecord) -> str:
+        if isinstance(record, Lines):
+            return str(record.msg)
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds"),
             "level": record.levelname,

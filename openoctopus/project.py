@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import inspect
 import sys
 import tomllib
 import traceback
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from openoctopus.exceptions import OctopusError, ProjectError
+from openoctopus.exceptions import OctopusError, ProjectError, SettingsError
 from openoctopus.spider import Spider
 
 #: The file that marks a project's folder.
@@ -255,3 +256,19 @@ def _is_ours(filename: str) -> bool:
 def _short(filename: str | None) -> str:
     path = Path(filename or "?")
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def make(spider: type[Spider], arguments: dict[str, Any]) -> Spider:
+    """The spider with its arguments. Raises ``SettingsError`` for those that it does not take or cannot use."""
+    taken = inspect.signature(spider)
+    try:
+        taken.bind(**arguments)
+    except TypeError as error:
+        known = ", ".join(name for name, one in taken.parameters.items() if one.kind is not one.VAR_KEYWORD) or "none"
+        raise SettingsError(f"{spider.__name__} {error}; the arguments (-a) that it takes: {known}") from error
+    try:
+        return spider(**arguments)
+    except OctopusError:
+        raise
+    except Exception as error:
+        raise ProjectError(f"{spider.__name__} cannot be made: {explained(error)}") from error

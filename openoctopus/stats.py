@@ -5,7 +5,19 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Changes(NamedTuple):
+    """What changed in the numbers of one process since it last told them, by name."""
+
+    #: To be added.
+    counts: dict[str, float]
+    #: Of which the largest counts.
+    largest: dict[str, float]
+    #: Of which the last one counts.
+    values: dict[str, Any]
+    examples: dict[str, str]
 
 
 class Stats:
@@ -18,6 +30,10 @@ class Stats:
         #: Seconds since the epoch.
         self.started = time.time()
         self._values: defaultdict[str, Any] = defaultdict(int)
+        #: Names that are no counts, and what was told of all of them.
+        self._largest: set[str] = set()
+        self._set: set[str] = set()
+        self._told: dict[str, Any] = {}
         #: For each kind of trouble, the first URL that had it.
         self.examples: dict[str, str] = {}
 
@@ -32,10 +48,12 @@ class Stats:
 
     def max(self, name: str, value: float) -> None:
         """Keep the largest value seen."""
+        self._largest.add(name)
         if value > self._values[name]:
             self._values[name] = value
 
     def set(self, name: str, value: Any) -> None:
+        self._set.add(name)
         self._values[name] = value
 
     def get(self, name: str, default: Any = 0) -> Any:
@@ -50,3 +68,28 @@ class Stats:
         """The values below ``prefix/``, by the rest of their name."""
         start = prefix + "/"
         return {name.removeprefix(start): value for name, value in self._values.items() if name.startswith(start)}
+
+    def changes(self) -> Changes:
+        """What changed since this was last asked."""
+        told, self._told = self._told, dict(self._values)
+        found = Changes({}, {}, {}, dict(self.examples))
+        for name, value in self._told.items():
+            if name in told and told[name] == value:
+                continue
+            if name in self._set:
+                found.values[name] = value
+            elif name in self._largest:
+                found.largest[name] = value
+            else:
+                found.counts[name] = value - told.get(name, 0)
+        return found
+
+    def merge(self, changes: Changes) -> None:
+        """Take in the numbers of another process."""
+        for name, by in changes.counts.items():
+            self.inc(name, by)
+        for name, value in changes.largest.items():
+            self.max(name, value)
+        for name, value in changes.values.items():
+            self.set(name, value)
+        self.examples = changes.examples | self.examples

@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 
 from openoctopus import Request, Spider, crawl
-from openoctopus.crawler import Result
 from openoctopus.extensions import Extension
+from openoctopus.result import Result
 from openoctopus.scheduler import hosts
 from openoctopus.scheduler.hosts import DEAD_PAUSE
 from openoctopus.testing import Site

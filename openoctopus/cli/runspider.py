@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -10,9 +9,9 @@ import typer
 
 from openoctopus.cli.watch import watch
 from openoctopus.crawler import Crawler, crawl_settings
-from openoctopus.exceptions import OctopusError, ProjectError, SettingsError
-from openoctopus.project import explained, find_spider
-from openoctopus.spider import Spider
+from openoctopus.exceptions import SettingsError
+from openoctopus.project import find_spider, make
+from openoctopus.workers import Mission, Supervisor
 
 #: The options of every command that crawls or shows settings.
 Options = Annotated[
@@ -73,6 +72,9 @@ def runspider(
     level: Annotated[
         str, typer.Option("-L", "--loglevel", metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     ] = "",
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=0, help="Crawl in so many processes: WORKERS.")
+    ] = None,
     progress: Progress = None,
 ) -> int:
     """Run a spider until it has finished.
@@ -84,8 +86,13 @@ def runspider(
     overrides = pairs(options, "-s")
     if level:
         overrides["LOG_LEVEL"] = level.upper()
+    if workers is not None:
+        overrides["WORKERS"] = workers
     settings = crawl_settings(spider, project.settings, overrides)
     outputs = [(target, False) for target in append] + [(target, True) for target in overwrite]
+    if settings.WORKERS:
+        mission = Mission(name, pairs(arguments, "-a"), overrides, outputs)
+        return watch(Supervisor(spider.name, mission, settings), progress).exit_code
     crawler = Crawler(make(spider, pairs(arguments, "-a")), settings, outputs=outputs)
     return watch(crawler, progress).exit_code
 
@@ -99,19 +106,3 @@ def pairs(given: Iterable[str], option: str) -> dict[str, Any]:
             raise SettingsError(f"{option} takes NAME=VALUE, not {pair!r}")
         found[name.strip()] = value
     return found
-
-
-def make(spider: type[Spider], arguments: dict[str, Any]) -> Spider:
-    """The spider with its arguments. Raises ``SettingsError`` for those that it does not take or cannot use."""
-    taken = inspect.signature(spider)
-    try:
-        taken.bind(**arguments)
-    except TypeError as error:
-        known = ", ".join(name for name, one in taken.parameters.items() if one.kind is not one.VAR_KEYWORD) or "none"
-        raise SettingsError(f"{spider.__name__} {error}; the arguments (-a) that it takes: {known}") from error
-    try:
-        return spider(**arguments)
-    except OctopusError:
-        raise
-    except Exception as error:
-        raise ProjectError(f"{spider.__name__} cannot be made: {explained(error)}") from error

@@ -13,10 +13,11 @@ import typer
 from rich.console import Console
 
 from openoctopus import log
-from openoctopus.crawler import Result, new_runner
+from openoctopus.crawler import new_runner
 from openoctopus.exceptions import OctopusError
 from openoctopus.interrupts import Interrupts
 from openoctopus.monitor import Board, Bottleneck, LiveProgress, PlainProgress, Report, show, summary
+from openoctopus.result import Result
 from openoctopus.scheduler import Scheduler
 from openoctopus.settings import Settings
 from openoctopus.stats import Stats
@@ -76,7 +77,7 @@ def _report(crawler: Watched, result: Result) -> Report:
         result.reason,
         result.stats,
         result.elapsed,
-        Bottleneck.of(result.stages, result.elapsed, result.cpu, crawler.settings),
+        Bottleneck.of(result.stages, result.elapsed * result.workers, result.cpu, crawler.settings),
         result.slowest,
         result.left,
         log.hiding(crawler.settings),

@@ -7,9 +7,9 @@ import contextlib
 import inspect
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from openoctopus.engine.carrier import Carrier, Parts
 from openoctopus.engine.limits import Limits, Watchdog
@@ -28,6 +28,16 @@ START_AHEAD = 1000
 LONGEST_WAIT = 1.0
 #: When the next turn is further away, no host's delay is waited for but answers, in seconds: leases end no sooner.
 FAR = 20.0
+
+
+class Watcher(Protocol):
+    """Looks whether the crawl has had enough."""
+
+    def check(self) -> None:
+        """Called after each page and item."""
+
+    async def watch(self) -> None:
+        """From the beginning of the crawl until cancelled."""
 
 
 class Engine:
@@ -50,7 +60,9 @@ class Engine:
         self._news = 0
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
-        self._limits = Limits(parts.settings, parts.stats, self.stop)
+        self.limits: Watcher = Limits(parts.settings, parts.stats, self.stop)
+        #: Called when the crawl begins to end, with the reason.
+        self.on_stop: Callable[[str], None] = lambda reason: None
 
     def stop(self, reason: str) -> None:
         """End the crawl: requests under way are completed, in ``DRAIN_SECONDS`` at most; those that wait stay there."""
@@ -58,11 +70,12 @@ class Engine:
             self.reason = reason
             asyncio.get_running_loop().call_later(self.parts.settings.DRAIN_SECONDS, self.hurry)
             logger.info("closing: %s", reason)
+            self.on_stop(reason)
             self._wake_all()
 
     def check_limits(self) -> None:
         """End the crawl if it has had enough."""
-        self._limits.check()
+        self.limits.check()
 
     def hurry(self) -> None:
         """Give back what is under way and end now."""
@@ -76,7 +89,7 @@ class Engine:
         settings = self.parts.settings
         watchdog = Watchdog(settings.CALLBACK_WARN_BLOCKING, lambda: self.carrier.reading)
         async with asyncio.TaskGroup() as group:
-            helpers = [group.create_task(work) for work in (self.settler.run(), self._limits.watch(), watchdog.run())]
+            helpers = [group.create_task(work) for work in (self.settler.run(), self.limits.watch(), watchdog.run())]
             helpers.append(group.create_task(self._start(), name="start requests"))
             self._workers = [
                 group.create_task(self._work(), name=f"worker {number}") for number in range(settings.CONCURRENT_REQUESTS)
@@ -152,7 +165,7 @@ class Engine:
                 if self._idle and await self.scheduler.runnable():
                     self.wake()
                 await self.carrier.carry(Page(lease, self.settler), lease)
-                self._limits.check()
+                self.limits.check()
             except asyncio.CancelledError:
                 hit("giveback")
                 self.settler.give(lease, Again(spent=False))

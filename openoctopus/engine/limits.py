@@ -21,10 +21,16 @@ LOOK_EVERY = 1.0
 
 
 class Limits:
-    """Ends the crawl by ``stop(reason)`` when one of ``CLOSESPIDER_*`` or ``MEMUSAGE_LIMIT_MB`` is reached."""
+    """Ends the crawl by ``stop(reason)`` when one of ``CLOSESPIDER_*`` or ``MEMUSAGE_LIMIT_MB`` is reached.
 
-    def __init__(self, settings: Settings, stats: Stats, stop: Callable[[str], None]) -> None:
+    ``memory`` tells how many MB are used; without it this process counts.
+    """
+
+    def __init__(
+        self, settings: Settings, stats: Stats, stop: Callable[[str], None], memory: Callable[[], float] | None = None
+    ) -> None:
         self.settings = settings
+        self._memory = memory or memory_mb
         self.stats = stats
         self.stop = stop
         self._counts = [
@@ -56,7 +62,7 @@ class Limits:
             self._look_at_memory()
 
     def _look_at_memory(self) -> None:
-        used = memory_mb()
+        used = self._memory()
         self.stats.max("memusage/max", round(used * 1e6))
         if self.settings.MEMUSAGE_LIMIT_MB and used > self.settings.MEMUSAGE_LIMIT_MB:
             self.stats.set("memusage/limit_reached", 1)
@@ -64,7 +70,7 @@ class Limits:
         elif self.settings.MEMUSAGE_WARNING_MB and used > self.settings.MEMUSAGE_WARNING_MB and not self._warned:
             self._warned = True
             self.stats.set("memusage/warning_reached", 1)
-            logger.warning("the process takes %d MB, more than MEMUSAGE_WARNING_MB", used)
+            logger.warning("the crawl takes %d MB, more than MEMUSAGE_WARNING_MB", used)
 
 
 def memory_mb() -> float:

@@ -6,17 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.pipelines.feeds import FeedPipeline
+from openoctopus.pipelines.feeds import DISCARD, FeedPipeline
 from openoctopus.pipelines.sql import SqlPipeline, is_sql
 from openoctopus.settings import Settings, masked
 
 Store = FeedPipeline | SqlPipeline
 
 
-def stores_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = ()) -> list[Store]:
+def stores_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = (), worker: int = 0) -> list[Store]:
     """``FEEDS``, then each ``-o`` and ``-O`` as its target and whether it replaces what was there.
 
-    Raises ``SettingsError`` for a target named twice, and for one that nothing writes to.
+    ``worker`` is the number of this process among those of the crawl, 0 if it is alone. Raises ``SettingsError`` for a
+    target named twice, for one that nothing writes to, and for a file that several workers would write to.
     """
     added = [(target, {"overwrite": replaces}) for target, replaces in outputs]
     stores: dict[str, Store] = {}
@@ -24,6 +25,8 @@ def stores_of(settings: Settings, outputs: Iterable[tuple[str, bool]] = ()) -> l
         if not isinstance(options or {}, Mapping):
             raise SettingsError(f"FEEDS: {masked('', target)} needs a mapping of options, such as {{'fields': ['url']}}")
         store = (_table if is_sql(target) else _file)(settings, target, options or {})
+        if worker and isinstance(store, FeedPipeline) and target != DISCARD:
+            raise SettingsError(f"several workers cannot write to one file, {store}; they can share a table of a database")
         if store.place in stores:
             raise SettingsError(f"two outputs write to one place: {store}")
         stores[store.place] = store

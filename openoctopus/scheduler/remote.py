@@ -37,6 +37,8 @@ class RemoteScheduler(Scheduler):
         self.channel: Channel
         #: Called when there may be something to claim that did not come through this worker.
         self.news: Callable[[], None] = lambda: None
+        #: Called before pages are settled: what is told then arrives with them, or not at all.
+        self.settling: Callable[[], None] = lambda: None
         self.counts = Counts()
         self.starting = True
         self.start_hosts = set()
@@ -94,6 +96,7 @@ class RemoteScheduler(Scheduler):
         self.channel.tell("read", lease.token)
 
     async def settle(self, settled: Iterable[tuple[Lease, Outcome]], state: State = NO_STATE) -> None:
+        self.settling()
         rows = [(lease.token, outcome_out(outcome)) for lease, outcome in settled]
         await self.channel.ask("settle", rows, state)
 

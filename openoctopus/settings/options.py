@@ -33,6 +33,8 @@ class Pace(Theme):
 
     CONCURRENT_REQUESTS: Positive = 16
     """How many requests are carried at the same time."""
+    WORKERS: Count = 0
+    """Crawl in so many processes, which are restarted if they die; 0: in the one that was called."""
     CONCURRENT_REQUESTS_PER_DOMAIN: Positive = 8
     """How many of them may go to one host."""
     DOWNLOAD_DELAY: NotNegative = 0.0
