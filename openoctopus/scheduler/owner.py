@@ -26,6 +26,8 @@ class Owner:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
+        #: How many entries were new that workers added.
+        self.added = 0
         self._desks: set[Desk] = set()
         #: The desks that changed something since news was spread.
         self._stirred: set[Desk] = set()
@@ -126,6 +128,7 @@ class Desk:
 
     async def add(self, rows: list[Row]) -> list[bool]:
         new = await self._scheduler.add([entry_in(row) for row in rows])
+        self._owner.added += sum(new)
         self._owner.stir(self)
         return new
 

@@ -191,7 +191,9 @@ class Supervisor:
 
     def counted(self, changes: Changes) -> None:
         """The numbers of a worker changed."""
+        changes.counts.pop("scheduler/enqueued", None)  # counted here: a worker that dies may not have come to tell it
         self.stats.merge(changes)
+        self.stats.set("scheduler/enqueued", self._owner.added)
         self._limits.check()
 
     def ending(self, reason: str) -> None:

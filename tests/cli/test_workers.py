@@ -197,7 +197,9 @@ async def test_what_a_killed_worker_held_is_crawled_by_others(octopus, site, man
 
 
 async def test_workers_that_die_again_and_again_lose_nothing(octopus, site, many):
-    ran = await octopus(*many(*TABLE, "-s", "MAX_LOST=100"), OCTOPUS_FAILPOINTS="claim.got=kill#60")
+    ran = await octopus(
+        *many(*TABLE, "-s", "MAX_LOST=100", "-s", "DOWNLOAD_DELAY=0.01"), OCTOPUS_FAILPOINTS="claim.got=kill#60"
+    )
 
     assert ran.code == 0, ran.err
     assert ran.err.count("was ended by SIGKILL") >= 4

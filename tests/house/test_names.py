@@ -102,6 +102,8 @@ def test_each_room_has_a_page() -> None:
         "selector": "selectors",
         "spider": "spiders",
         "crawler": "architecture",
+        "result": "architecture",
+        "channel": "workers",
         "project": "projects",
         "monitor": "progress",
     }
