@@ -80,10 +80,10 @@ class Parts:
 class Carrier:
     """Carries one page at a time in each task that calls it.
 
-    ``stop`` ends the crawl; ``news`` is called when there may be more to do.
+    ``stop`` ends the crawl; ``news`` is called with how many entries there are more to do.
     """
 
-    def __init__(self, parts: Parts, stop: Callable[[str], None], news: Callable[[], None]) -> None:
+    def __init__(self, parts: Parts, stop: Callable[[str], None], news: Callable[[int], None]) -> None:
         self.parts = parts
         self.spider = parts.spider
         self.stats = parts.stats
@@ -302,7 +302,7 @@ class Carrier:
         if added < len(new):
             self.stats.inc("dupefilter/filtered", len(new) - added)
         if added:
-            self._news()
+            self._news(added)
 
     async def item(self, page: Page, item: Any) -> None:
         """Take an item through the pipelines."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from time import perf_counter
 from typing import Any, Protocol
 
-from openoctopus.engine.carrier import Carrier, Parts
+from openoctopus.engine.carrier import ADD_TOGETHER, Carrier, Parts
 from openoctopus.engine.limits import Limits, Watchdog
 from openoctopus.engine.reader import Turns, plain_results
 from openoctopus.engine.settler import Page, Settler
@@ -58,6 +58,11 @@ class Engine:
         self._carrying = 0
         #: How often there was something new to look for.
         self._news = 0
+        #: Pages were settled, so that more first requests may be drawn.
+        self._room = asyncio.Event()
+        #: First requests on their way to the scheduler.
+        self._adding: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._idle: deque[asyncio.Future[None]] = deque()
         self._workers: list[asyncio.Task[None]] = []
         self.limits: Watcher = Limits(parts.settings, parts.stats, self.stop)
@@ -71,6 +76,7 @@ class Engine:
             asyncio.get_running_loop().call_later(self.parts.settings.DRAIN_SECONDS, self.hurry)
             logger.info("closing: %s", reason)
             self.on_stop(reason)
+            self._room.set()
             self._wake_all()
 
     def check_limits(self) -> None:
@@ -95,7 +101,7 @@ class Engine:
                 group.create_task(self._work(), name=f"worker {number}") for number in range(settings.CONCURRENT_REQUESTS)
             ]
             await asyncio.wait(self._workers)
-            for helper in helpers:
+            for helper in [*helpers, *filter(None, [self._looking])]:
                 helper.cancel()
         return self.reason
 
@@ -103,9 +109,10 @@ class Engine:
         """Settle what was read, once the pipelines are closed."""
         await self.settler.flush()
 
-    async def _settled(self) -> None:
+    async def _settled(self, waiting: int) -> None:
         await self.carrier.take_given_up()
-        self._wake_all()
+        self._room.set()
+        self.wake(waiting + 1)  # one more, to see whether that was the last
 
     async def _start(self) -> None:
         """Draw the first requests, only as fast as the crawl digests them."""
@@ -113,16 +120,18 @@ class Engine:
         try:
             if not await self.scheduler.claim_start():
                 return
-            async for found in self._first_ones():
-                await self._take_start(page, found)
-                if turns.over():
-                    await asyncio.sleep(0)
-                while self.scheduler.counts.queued >= START_AHEAD and not self.reason:
-                    await self._wait(LONGEST_WAIT)
-                if self.reason:
-                    break
-            else:
-                await self.scheduler.end_start()
+            try:
+                async for found in self._first_ones():
+                    await self._take_start(page, found)
+                    if turns.over():
+                        await asyncio.sleep(0)
+                    while self.scheduler.counts.queued >= START_AHEAD and not self.reason:
+                        await self._for_room()
+                    if self.reason:
+                        return
+            finally:
+                await self._add_rest(page)
+            await self.scheduler.end_start()
         except CloseSpider as closing:
             self.stop(closing.reason)
         except Exception as error:
@@ -146,8 +155,26 @@ class Engine:
             logger.error("start request left out: %s", error)
             return
         if found.host not in self.scheduler.start_hosts:
-            await self.scheduler.add_start_host(found.host)
-        await self.carrier.add(page)
+            self.scheduler.add_start_host(found.host)
+        # While some are being added the next ones are drawn: an answer may take a while.
+        if self._adding and (self._adding.done() or len(page.found) >= ADD_TOGETHER):
+            await self._adding
+            self._adding = None
+        if self._adding is None:
+            self._adding = asyncio.create_task(self.carrier.add(page))
+
+    async def _for_room(self) -> None:
+        """Until fewer requests may be waiting."""
+        self._room.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_WAIT):
+                await self._room.wait()
+
+    async def _add_rest(self, page: Page) -> None:
+        if self._adding:
+            await self._adding
+        if page.found:
+            await self.carrier.add(page)
 
     async def _first_ones(self) -> AsyncIterator[Any]:
         started = self.parts.spider.start()
@@ -162,8 +189,8 @@ class Engine:
         while (lease := await self._next()) is not None:
             self._carrying += 1
             try:
-                if self._idle and await self.scheduler.runnable():
-                    self.wake()
+                if self._idle and self._looking is None:
+                    self._looking = asyncio.create_task(self._look_for_more())
                 await self.carrier.carry(Page(lease, self.settler), lease)
                 self.limits.check()
             except asyncio.CancelledError:
@@ -241,14 +268,22 @@ class Engine:
             with contextlib.suppress(ValueError):
                 self._idle.remove(news)
 
-    def wake(self) -> None:
-        """Let one idle worker look again."""
+    async def _look_for_more(self) -> None:
+        """Where one request could be claimed others may be too; whoever claimed it does not wait for this."""
+        try:
+            if await self.scheduler.runnable():
+                self.wake()
+        finally:
+            self._looking = None
+
+    def wake(self, count: int = 1) -> None:
+        """Let so many idle workers look again."""
         self._news += 1
-        while self._idle:
+        while self._idle and count:
             news = self._idle.popleft()
             if not news.done():
                 news.set_result(None)
-                return
+                count -= 1
 
     def _wake_all(self) -> None:
         self._news += 1

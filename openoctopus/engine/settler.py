@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from openoctopus.failpoints import hit
 from openoctopus.pipelines.base import Receipt
-from openoctopus.scheduler.base import DONE, Entry, Lease, Outcome, Scheduler
+from openoctopus.scheduler.base import DONE, Again, Entry, Lease, Move, Outcome, Scheduler
 
 
 class Page(Receipt):
@@ -38,7 +38,7 @@ class Page(Receipt):
 class Settler:
     """Hands outcomes to the scheduler, many at once where many come."""
 
-    def __init__(self, scheduler: Scheduler, settled: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, scheduler: Scheduler, settled: Callable[[int], Awaitable[None]]) -> None:
         self.scheduler = scheduler
         self._settled = settled
         self._waiting: list[tuple[Lease, Outcome]] = []
@@ -65,11 +65,11 @@ class Settler:
             await self.flush()
 
     async def flush(self) -> None:
-        """Settle all that is ready."""
+        """Settle all that is ready, and tell how many entries wait again."""
         self._news.clear()
         waiting, self._waiting = self._waiting, []
         if waiting:
             hit("settle.sent")
             await self.scheduler.settle(waiting)
             hit("settle.committed")
-        await self._settled()
+        await self._settled(sum(isinstance(outcome, Again | Move) for _, outcome in waiting))

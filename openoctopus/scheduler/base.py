@@ -228,7 +228,7 @@ class Scheduler(Plugin):
         """
 
     @abstractmethod
-    async def add_start_host(self, host: str) -> None:
+    def add_start_host(self, host: str) -> None:
         """A first request names this host; every worker knows it before it can claim an entry of it."""
 
     @abstractmethod

@@ -97,7 +97,7 @@ class MemoryScheduler(Scheduler):
     async def end_start(self, *, drawn: bool = True) -> None:
         self._start.ended = True
 
-    async def add_start_host(self, host: str) -> None:
+    def add_start_host(self, host: str) -> None:
         self.start_hosts.add(host)
 
     async def reserve(self, host: str, *, own_slot: bool = False) -> float:

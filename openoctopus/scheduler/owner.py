@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -29,8 +30,8 @@ class Owner:
         #: How many entries were new that workers added.
         self.added = 0
         self._desks: set[Desk] = set()
-        #: The desks that changed something since news was spread.
-        self._stirred: set[Desk] = set()
+        #: How many entries more can go through what a desk did since news was spread, at most.
+        self._stirred: Counter[Desk] = Counter()
         self._spreading: asyncio.Task[None] | None = None
 
     def desk(self, worker: str) -> Desk:
@@ -43,25 +44,25 @@ class Owner:
         """A worker is gone: what it held waits again. How many entries that were."""
         self._desks.discard(desk)
         held = await self.scheduler.release(desk.worker)
-        self.stir(desk)
+        self.stir(desk, held)
         return held
 
-    def stir(self, by: Desk) -> None:
-        """Something changed: others may find something now. Whose doing it is looks by itself."""
-        if any(desk.hungry for desk in self._desks if desk is not by):
-            self._stirred.add(by)
+    def stir(self, by: Desk, count: int = 1) -> None:
+        """Others may find so many entries more. Whose doing it is looks by itself."""
+        if count and any(desk.hungry for desk in self._desks if desk is not by):
+            self._stirred[by] += count
             if self._spreading is None:
                 self._spreading = asyncio.get_running_loop().create_task(self._spread())
 
     async def _spread(self) -> None:
         self._spreading = None
-        stirred, self._stirred = self._stirred, set()
+        stirred, self._stirred = self._stirred, Counter()
         if self.scheduler.counts.pending and not await self.scheduler.runnable():
             return
         for desk in self._desks:
-            if desk.hungry and stirred - {desk}:
+            if desk.hungry and (count := stirred.total() - stirred[desk]):
                 desk.hungry = False
-                desk.tell("news")
+                desk.tell("news", count)
 
 
 class Desk:
@@ -81,8 +82,10 @@ class Desk:
 
     @property
     def told(self) -> Mapping[str, Callable[..., None]]:
-        return {"fetched": self.fetched, "read": self.read, "unreserve": self.unreserve, "pause": self._scheduler.pause,
-                "set_crawl_delay": self._scheduler.set_crawl_delay}  # fmt: skip
+        return {
+            "fetched": self.fetched, "read": self.read, "unreserve": self.unreserve, "pause": self._scheduler.pause,
+            "set_crawl_delay": self._scheduler.set_crawl_delay, "add_start_host": self._scheduler.add_start_host,
+        }  # fmt: skip
 
     @property
     def asked(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
@@ -90,7 +93,7 @@ class Desk:
         return {
             "add": self.add, "claim": self.claim, "runnable": scheduler.runnable, "wait": self.wait, "settle": self.settle,
             "kept": scheduler.kept, "extend": self.extend, "release": scheduler.release, "claim_start": self.claim_start,
-            "end_start": self.end_start, "add_start_host": scheduler.add_start_host, "reserve": self.reserve,
+            "end_start": self.end_start, "reserve": self.reserve,
             "failed": self.failed, "take_given_up": self.take_given_up, "busiest": self.busiest, "slowest": self.slowest,
             "recall": scheduler.recall, "remember": scheduler.remember, "delay_of": scheduler.delay_of,
         }  # fmt: skip
@@ -128,8 +131,9 @@ class Desk:
 
     async def add(self, rows: list[Row]) -> list[bool]:
         new = await self._scheduler.add([entry_in(row) for row in rows])
-        self._owner.added += sum(new)
-        self._owner.stir(self)
+        added = sum(new)
+        self._owner.added += added
+        self._owner.stir(self, added)
         return new
 
     async def claim(self, worker: str) -> Row | None:
@@ -146,7 +150,7 @@ class Desk:
     async def settle(self, rows: list[tuple[int, Row]], state: dict[str, bytes]) -> None:
         settled = [(lease, outcome_in(outcome)) for token, outcome in rows if (lease := self._leases.pop(token, None))]
         await self._scheduler.settle(settled, state)
-        self._owner.stir(self)
+        self._owner.stir(self, len(rows))
 
     async def extend(self, tokens: list[int]) -> list[int]:
         known = [lease for token in tokens if (lease := self._leases.get(token))]

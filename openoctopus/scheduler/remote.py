@@ -35,8 +35,8 @@ class RemoteScheduler(Scheduler):
 
     def __init__(self) -> None:
         self.channel: Channel
-        #: Called when there may be something to claim that did not come through this worker.
-        self.news: Callable[[], None] = lambda: None
+        #: Called when so many entries more may be claimed, and not by the doing of this worker.
+        self.news: Callable[[int], None] = lambda count: None
         #: Called before pages are settled: what is told then arrives with them, or not at all.
         self.settling: Callable[[], None] = lambda: None
         self.counts = Counts()
@@ -46,7 +46,7 @@ class RemoteScheduler(Scheduler):
 
     @property
     def told(self) -> Mapping[str, Callable[..., None]]:
-        return {"standing": self._stands, "news": lambda: self.news()}
+        return {"standing": self._stands, "news": lambda count: self.news(count)}
 
     def _stands(self, start_hosts: list[str], starting: bool, *counts: int) -> None:
         self.start_hosts.update(start_hosts)
@@ -116,8 +116,9 @@ class RemoteScheduler(Scheduler):
     async def end_start(self, *, drawn: bool = True) -> None:
         await self.channel.ask("end_start", drawn)
 
-    async def add_start_host(self, host: str) -> None:
-        await self.channel.ask("add_start_host", host)
+    def add_start_host(self, host: str) -> None:
+        self.start_hosts.add(host)
+        self.channel.tell("add_start_host", host)
 
     async def reserve(self, host: str, *, own_slot: bool = False) -> float:
         return float(await self.channel.ask("reserve", host, own_slot))

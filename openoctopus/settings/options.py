@@ -32,11 +32,11 @@ class Pace(Theme):
     """What is crawled, and how fast."""
 
     CONCURRENT_REQUESTS: Positive = 16
-    """How many requests are carried at the same time."""
+    """How many requests are carried at the same time, by each worker."""
     WORKERS: Count = 0
     """Crawl in so many processes, which are restarted if they die; 0: in the one that was called."""
     CONCURRENT_REQUESTS_PER_DOMAIN: Positive = 8
-    """How many of them may go to one host."""
+    """How many requests of all workers may be under way to one host."""
     DOWNLOAD_DELAY: NotNegative = 0.0
     """Seconds between two requests to one host."""
     RANDOMIZE_DOWNLOAD_DELAY: bool | Literal["wide"] = True
@@ -169,7 +169,7 @@ class Queue(Theme):
     MAX_FAILED: Count = 10_000
     """Failed entries kept by the memory scheduler; more are only counted."""
     MAX_PENDING_BYTES: Positive = 64 * 1024 * 1024
-    """Bytes of items that wait for their stores before no more requests are claimed."""
+    """Bytes of items that wait for their stores before a worker claims no more requests."""
     MAX_LOST: Positive = 3
     """A request whose worker died this often is failed."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-from openoctopus.settings import Settings
-
 
 class Mission(msgspec.Struct, frozen=True):
     """A spider as the command line names it, and what was given for this run; the worker finds out the rest by itself."""
@@ -27,22 +25,9 @@ class Post(msgspec.Struct, frozen=True):
     """One worker's part in a mission."""
 
     mission: Mission
-    #: From 1 on; which one it is of how many.
+    #: From 1 on.
     number: int
-    workers: int
     #: The key of all fingerprints.
     secret: bytes
     #: Whether lines of the log have colours.
     colored: bool
-
-
-def shared(settings: Settings, number: int, workers: int) -> Settings:
-    """The settings of one worker: its part of what holds for the whole crawl."""
-    whole = settings.CONCURRENT_REQUESTS
-    return settings.model_copy(
-        update={
-            "CONCURRENT_REQUESTS": whole // workers + (number <= whole % workers),
-            "MAX_PENDING_BYTES": max(settings.MAX_PENDING_BYTES // workers, 1),
-            "LOG_FILE": "",
-        }
-    )

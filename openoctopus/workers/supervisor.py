@@ -15,7 +15,7 @@ from openoctopus.crawler import dupefilter_class, scheduler_class
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.engine import Stages
 from openoctopus.engine.limits import Limits, memory_mb
-from openoctopus.exceptions import OctopusError, SettingsError
+from openoctopus.exceptions import OctopusError
 from openoctopus.log import is_colored
 from openoctopus.plugins import build
 from openoctopus.result import Result
@@ -46,10 +46,6 @@ class Supervisor:
     """
 
     def __init__(self, name: str, mission: Mission, settings: Settings) -> None:
-        if settings.CONCURRENT_REQUESTS < settings.WORKERS:
-            raise SettingsError(
-                f"CONCURRENT_REQUESTS = {settings.CONCURRENT_REQUESTS} leaves nothing to do for WORKERS = {settings.WORKERS}"
-            )
         self.name = name
         self.mission = mission
         self.settings = settings
@@ -158,7 +154,7 @@ class Supervisor:
         """One incarnation of that worker, from its start to its end."""
         name = f"worker-{number}-{token_hex(4)}"  # new each time, so that nobody takes it for one that died
         colored = not self.settings.LOG_FILE and is_colored(sys.stderr)
-        post = Post(self.mission, number, self.settings.WORKERS, self.dupefilter.secret, colored)
+        post = Post(self.mission, number, self.dupefilter.secret, colored)
         desk = self._owner.desk(name)
         worker = WorkerProcess(post, desk, self)
         self._workers.add(worker)

@@ -26,7 +26,7 @@ from openoctopus.exceptions import OctopusError
 from openoctopus.project import find_spider, make
 from openoctopus.scheduler.remote import RemoteScheduler
 from openoctopus.stats import Stats
-from openoctopus.workers.mission import Post, shared
+from openoctopus.workers.mission import Post
 
 logger = logging.getLogger(__name__)
 
@@ -68,9 +68,9 @@ class Worker:
     async def _crawl(self, post: Post) -> None:
         mission = post.mission
         kind, project = find_spider(mission.spider)
-        settings = shared(crawl_settings(kind, project.settings, mission.overrides), post.number, post.workers)
+        settings = crawl_settings(kind, project.settings, mission.overrides)
         self._journal.colored = post.colored
-        with log.writing(settings, self._journal):
+        with log.writing(settings.model_copy(update={"LOG_FILE": ""}), self._journal):
             try:
                 spider = make(kind, mission.arguments)
                 crawler = Crawler(spider, settings, outputs=mission.outputs, scheduler=self._scheduler, worker=post.number)

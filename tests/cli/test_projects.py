@@ -123,6 +123,6 @@ async def test_options_fit_a_terminal_of_any_width(project, width):
     ran = await project.on_terminal("settings", width=width)
 
     assert "CONCURRENT_REQUESTS" in ran.err
-    assert "How many requests are carried at the same time." in ran.err
+    assert "How many requests are carried at the same time" in ran.err
     assert CANARY not in ran.err
     assert "in DOWNLOADER_MIDDLEWARES" in ran.err

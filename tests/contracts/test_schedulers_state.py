@@ -55,7 +55,7 @@ async def test_first_requests_may_come_until_somebody_says_that_there_are_no_mor
 
 
 async def test_the_hosts_that_first_requests_name_are_known(scheduler: Scheduler) -> None:
-    await scheduler.add_start_host("a.example")
-    await scheduler.add_start_host("a.example")
+    scheduler.add_start_host("a.example")
+    scheduler.add_start_host("a.example")
 
     assert scheduler.start_hosts == {"a.example"}
