@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 
@@ -34,6 +35,7 @@ class Stats:
         self._largest: set[str] = set()
         self._set: set[str] = set()
         self._told: dict[str, Any] = {}
+        self._examples_told = 0
         #: For each kind of trouble, the first URL that had it.
         self.examples: dict[str, str] = {}
 
@@ -72,7 +74,8 @@ class Stats:
     def changes(self) -> Changes:
         """What changed since this was last asked."""
         told, self._told = self._told, dict(self._values)
-        found = Changes({}, {}, {}, dict(self.examples))
+        found = Changes({}, {}, {}, dict(islice(self.examples.items(), self._examples_told, None)))
+        self._examples_told = len(self.examples)
         for name, value in self._told.items():
             if name in told and told[name] == value:
                 continue
@@ -92,4 +95,5 @@ class Stats:
             self.max(name, value)
         for name, value in changes.values.items():
             self.set(name, value)
-        self.examples = changes.examples | self.examples
+        for name, url in changes.examples.items():
+            self.examples.setdefault(name, url)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
 import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -22,6 +23,8 @@ from openoctopus.workers.mission import Post
 
 #: Bytes of what a worker writes that are read at once; a longer line is passed on in parts.
 AT_ONCE = 1 << 16
+#: Seconds that are waited for what it wrote last: a process that it started itself may hold its end open.
+LAST_WORDS = 1.0
 
 
 class Listener(Protocol):
@@ -55,6 +58,7 @@ class WorkerProcess:
         self._seen = time.monotonic()
         self._listener = listener
         self._process: Process | None = None
+        self._is_killed = False
         told: dict[str, Callable[..., None]] = {
             "begun": self._has_begun, "alive": self._lives, "counted": self._has_counted, "ending": listener.ending,
             "failed": self._has_failed,
@@ -65,6 +69,7 @@ class WorkerProcess:
 
     def _has_begun(self) -> None:
         self.begun = True
+        self._seen = time.monotonic()
         self._listener.begun()
 
     def _lives(self, memory: float) -> None:
@@ -86,31 +91,32 @@ class WorkerProcess:
     async def run(self) -> int:
         """Start it, and serve it until it is gone. Its exit code, negative for a signal."""
         ours, theirs = socket.socketpair()
-        reading, writing = os.pipe()
-        with theirs, os.fdopen(writing, "wb"):
+        pipes = [await Pipe.opened(log.pass_on), await Pipe.opened(lambda text: print(text, file=sys.stderr, flush=True))]
+        journal, errors = pipes
+        if sys.stdout.isatty():
+            pipes.append(await Pipe.opened(lambda text: print(text, flush=True)))
+        with theirs, contextlib.ExitStack() as ends:
+            for pipe in pipes:
+                ends.callback(os.close, pipe.end)
             self._process = process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "openoctopus.workers", str(theirs.fileno()), str(writing), str(os.getpid()),
+                sys.executable, "-m", "openoctopus.workers", str(theirs.fileno()), str(journal.end), str(os.getpid()),
                 stdin=DEVNULL,
-                stdout=PIPE if sys.stdout.isatty() else None,
-                stderr=PIPE,
-                pass_fds=(theirs.fileno(), writing),
+                stdout=pipes[2].end if len(pipes) > 2 else None,
+                stderr=errors.end,
+                pass_fds=(theirs.fileno(), journal.end),
                 start_new_session=True,  # Ctrl-C at the terminal is the supervisor's
             )  # fmt: skip
-        journal, journal_pipe = await _reader(reading)
-        passing = [asyncio.create_task(_pass_on(journal, log.pass_on))]
-        if process.stdout:
-            passing.append(asyncio.create_task(_pass_on(process.stdout, lambda text: print(text, flush=True))))
-        if process.stderr:
-            passing.append(asyncio.create_task(_pass_on(process.stderr, lambda text: print(text, file=sys.stderr, flush=True))))
         await self.channel.open(ours)
+        if self._is_killed:  # while it was being started
+            process.kill()
         try:
             await self.channel.run()
             return await process.wait()
         finally:
             self.kill()
             await process.wait()
-            await asyncio.wait(passing)
-            journal_pipe.close()
+            for pipe in pipes:
+                await pipe.close()
 
     @property
     def silent(self) -> float:
@@ -119,29 +125,49 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End it as nothing else would."""
+        self._is_killed = True
         if self._process and self._process.returncode is None:
             self._process.kill()
 
 
-async def _reader(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
-    reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb")
-    )
-    return reader, transport
+class Pipe:
+    """Passes on the lines that a worker writes to its ``end``."""
 
+    _passing: asyncio.Task[None]
 
-async def _pass_on(reader: asyncio.StreamReader, write: Callable[[str], None]) -> None:
-    """Write whole lines, without the last newline, until there are no more."""
-    rest = b""
-    while part := await reader.read(AT_ONCE):
-        lines, newline, rest = (rest + part).rpartition(b"\n")
-        if not newline and len(rest) > AT_ONCE:
-            lines, rest = rest, b""
-        if lines:
-            write(lines.decode("utf-8", "replace"))
-    if rest:
-        write(rest.decode("utf-8", "replace"))
+    def __init__(self, end: int, reader: asyncio.StreamReader, transport: asyncio.BaseTransport) -> None:
+        self.end = end
+        self._reader = reader
+        self._transport = transport
+
+    @classmethod
+    async def opened(cls, write: Callable[[str], None]) -> Self:
+        """A new pipe; ``write`` is given whole lines, without the last newline."""
+        reading, end = os.pipe()
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb")
+        )
+        pipe = cls(end, reader, transport)
+        pipe._passing = asyncio.create_task(pipe._pass_on(write))
+        return pipe
+
+    async def _pass_on(self, write: Callable[[str], None]) -> None:
+        rest = b""
+        while part := await self._reader.read(AT_ONCE):
+            lines, newline, rest = (rest + part).rpartition(b"\n")
+            if not newline and len(rest) > AT_ONCE:
+                lines, rest = rest, b""
+            if lines:
+                write(lines.decode("utf-8", "replace"))
+        if rest:
+            write(rest.decode("utf-8", "replace"))
+
+    async def close(self) -> None:
+        """Once nobody writes any more."""
+        await asyncio.wait([self._passing], timeout=LAST_WORDS)
+        self._passing.cancel()
+        self._transport.close()
 
 
 def how_it_ended(code: int) -> str:

@@ -15,7 +15,7 @@ from openoctopus.crawler import dupefilter_class, scheduler_class
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.engine import Stages
 from openoctopus.engine.limits import Limits, memory_mb
-from openoctopus.exceptions import OctopusError
+from openoctopus.exceptions import OctopusError, SettingsError
 from openoctopus.log import is_colored
 from openoctopus.plugins import build
 from openoctopus.result import Result
@@ -46,6 +46,8 @@ class Supervisor:
     """
 
     def __init__(self, name: str, mission: Mission, settings: Settings) -> None:
+        if sys.platform == "win32":
+            raise SettingsError("WORKERS needs Linux or macOS: on Windows a crawl has one process")
         self.name = name
         self.mission = mission
         self.settings = settings
@@ -135,11 +137,11 @@ class Supervisor:
         deaths = 0
         while not self._over.is_set():
             worker = await self._life(number)
-            if worker.reason or self._over.is_set():
+            if worker.failed and (worker.begun or not self._has_begun):
+                self._error = self._error or _error_of(worker)
+                self.stop("failed")
                 return
-            if worker.failed and not self._has_begun:
-                self._error = _error_of(worker)
-                self._end("failed")
+            if worker.reason or self._over.is_set():
                 return
             deaths = 0 if worker.begun else deaths + 1
             if deaths == DEATHS_AT_START:
@@ -168,12 +170,12 @@ class Supervisor:
             self._cpu += worker.cpu
             for stage, seconds in worker.stages.items():
                 setattr(self._stages, stage, getattr(self._stages, stage) + seconds)
-            return worker
-        if worker.begun or not self._over.is_set():
+        elif worker.failed:
+            if self._error or self._has_begun:  # the first one is raised in the end
+                logger.error("worker %d failed: %s", number, worker.failed[1])
+        elif worker.begun or not self._over.is_set():
             self.stats.inc("workers/lost")
-            if self._has_begun or not worker.failed:
-                how = worker.failed[1] if worker.failed else how_it_ended(code)
-                logger.error("worker %d %s; %d pages that it held wait again", number, how, left)
+            logger.error("worker %d %s; %d pages that it held wait again", number, how_it_ended(code), left)
         return worker
 
     # What they tell
@@ -222,7 +224,7 @@ def _error_of(worker: WorkerProcess) -> OctopusError:
     kind, text = worker.failed or ("", "")
     found = getattr(exceptions, kind, None)
     if found is None:
-        return OctopusError(f"worker {worker.post.number} could not begin: {text}")
+        return OctopusError(f"worker {worker.post.number} failed: {text}")
     error: OctopusError = found.__new__(found)  # each class asks for something else to make a text of
     OctopusError.__init__(error, text)
     return error

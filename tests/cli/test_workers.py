@@ -14,6 +14,8 @@ from contextlib import closing
 
 import pytest
 
+from openoctopus import Spider, crawl
+from openoctopus.exceptions import SettingsError
 from openoctopus.testing import Site, slowly
 
 SPIDER = """
@@ -231,7 +233,7 @@ async def test_a_callback_that_never_returns_ends_its_worker_only(octopus, site,
 
 
 async def test_a_worker_that_stands_still_is_ended_and_its_pages_are_crawled(octopus, site, many):
-    crawl = await octopus.start(*many(*TABLE, "-s", "CALLBACK_TIMEOUT=1.5", "-s", "DOWNLOAD_DELAY=0.01"))
+    crawl = await octopus.start(*many(*TABLE, "-s", "CALLBACK_TIMEOUT=1.5", "-s", "DOWNLOAD_DELAY=0.02"))
     victim = (await started(crawl))[1]
     await asyncio.sleep(0.3)
 
@@ -240,6 +242,7 @@ async def test_a_worker_that_stands_still_is_ended_and_its_pages_are_crawled(oct
 
     assert ran.code == 0, ran.err
     assert sorted(url for url, _ in rows(octopus)) == everything(site)
+    assert ran.err.count("gave no sign of life") == 1
 
 
 async def test_no_worker_outlives_its_supervisor(octopus, site, many):
@@ -369,5 +372,52 @@ async def test_what_a_pipeline_raises_when_it_is_opened_ends_the_crawl(octopus, 
     ran = await octopus(*many("-s", 'ITEM_PIPELINES={"many.Broken": 1}'))
 
     assert ran.code == 1
-    assert "worker 1 could not begin: KeyError: 'no'" in ran.err
+    assert "worker 1 failed: KeyError: 'no'" in ran.err
     assert ran.err.count("Traceback") == 1
+
+
+async def test_what_a_part_raises_when_it_is_closed_is_a_failure(octopus, many):
+    octopus.write("many.py", f"{SPIDER}\nfrom openoctopus.extensions import Extension\n\n\n" + CLOSES_BADLY)
+
+    ran = await octopus(*many("-s", 'EXTENSIONS={"many.Broken": 1}'))
+
+    assert ran.code == 1
+    assert ran.err.splitlines()[-1] == "octopus: worker 1 failed: ValueError: cannot close"
+
+
+CLOSES_BADLY = """
+class Broken(Extension):
+    async def close(self):
+        import multiprocessing
+        if multiprocessing.current_process().name == "worker-1":
+            raise ValueError("cannot close")
+"""
+
+
+async def test_what_a_worker_started_itself_holds_nothing_up(octopus, many):
+    octopus.write("many.py", SPIDER + "\n    def closed(self, reason):\n" + STARTS_ANOTHER)
+
+    began = time.monotonic()
+    ran = await octopus(*many())
+
+    assert ran.code == 0
+    assert time.monotonic() - began < 9
+
+
+STARTS_ANOTHER = """
+        import subprocess
+        subprocess.Popen(["sleep", "10"], stdout=subprocess.DEVNULL, start_new_session=True)
+"""
+
+
+async def test_the_memory_of_all_processes_counts(octopus, site, many):
+    ran = await octopus(*many("-s", "DOWNLOAD_DELAY=0.02", "-s", "MEMUSAGE_LIMIT_MB=150"))
+
+    assert ran.code == 3, ran.err
+    assert "many: memusage_exceeded after" in ran.err
+    assert len(site.log) < PAGES
+
+
+async def test_from_python_a_crawl_has_one_process():
+    with pytest.raises(SettingsError, match="octopus runspider"):
+        await crawl(Spider, WORKERS=2)
