@@ -28,7 +28,7 @@ from openoctopus.pipelines.outputs import Store, stores_of
 from openoctopus.plugins import Entry, Plugin, build, entries, load_class, option_names, optional
 from openoctopus.project import explained
 from openoctopus.result import FailedItem, Result
-from openoctopus.scheduler import Scheduler
+from openoctopus.scheduler import MemoryScheduler, Scheduler, SqliteScheduler
 from openoctopus.settings import Settings, check_names, environment
 from openoctopus.spider import Spider
 from openoctopus.spider.base import has_parse
@@ -93,9 +93,13 @@ def _all_entries(settings: Settings) -> list[Entry]:
 
 
 def scheduler_class(settings: Settings) -> type[Scheduler]:
-    """Where requests wait."""
+    """Where requests wait. Raises ``SettingsError`` for one that cannot keep the job that there should be."""
     kind: type[Scheduler] = load_class("SCHEDULER", settings.SCHEDULER, Scheduler)
-    return kind
+    if not settings.JOB or kind is not MemoryScheduler:
+        return kind
+    if settings.origin("SCHEDULER") != "default":
+        raise SettingsError(f"SCHEDULER = {settings.SCHEDULER!r} keeps no JOB: leave one of them out")
+    return SqliteScheduler
 
 
 def dupefilter_class(settings: Settings) -> type[RFPDupeFilter]:
@@ -145,7 +149,9 @@ class Crawler:
     def _put_together(self, scheduler: Scheduler | None, stores: Sequence[Store]) -> None:
         settings, spider, stats = self.settings, self.spider, self.stats
         self.dupefilter = self._build(dupefilter_class(settings))
-        self.scheduler = scheduler or self._build(scheduler_class(settings), dupefilter=self.dupefilter)
+        self.scheduler = scheduler or self._build(
+            scheduler_class(settings), dupefilter=self.dupefilter, spider_name=spider.name
+        )
         self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": self.scheduler.start_hosts})
         self.fetcher = Fetcher(
             self.scheduler, stats, self.downloaders.fetch, settings.SELECTOR_TREE, lambda: self.engine.wake()

@@ -31,6 +31,8 @@ What may be raised, and what each one asks for:
   x SettingsError        an option is unknown, or its value is not of its type
   x MissingExtra         an optional library is not installed
   x ProjectError         a project or a spider cannot be found or loaded
+  x JobFinished          the job has nothing left to do
+  x JobLost              what the job did cannot be written down any more
 """
 
 from __future__ import annotations
@@ -210,3 +212,11 @@ class MissingExtra(OctopusError):
 
 class ProjectError(OctopusError):
     """A project or a spider cannot be found or loaded."""
+
+
+class JobFinished(OctopusError):
+    """The job has nothing left to do."""
+
+
+class JobLost(OctopusError):
+    """What the job did cannot be written down any more."""

@@ -40,6 +40,8 @@ NAMES = {
     "store.half": "the items are written, but not yet durable",
     "store.flushed": "the batch is durable, and nobody knows it yet",
     "settle.sent": "outcomes go to the scheduler",
+    "job.half": "the job's file has got what changed, but not yet for good",
+    "job.committed": "it is on the disk, and nobody knows it yet",
     "settle.committed": "the scheduler has kept them",
     "giveback": "a page under way goes back to the queue, since the crawl ends",
 }

@@ -640,3 +640,40 @@ async def test_reasons_that_name_their_items_are_not_each_a_kind() -> None:
     reasons = result.stats.group("item_dropped_reasons_count")
     assert len(reasons) <= 101
     assert sum(reasons.values()) == 1000
+
+
+async def test_a_lease_does_not_run_out_in_one_process() -> None:
+    """However long a page takes, also where a scheduler for several machines would give it to another one."""
+
+    class Slow(Pages):
+        def parse(self, response):
+            yield Request(response.urljoin("/slow"), self.read)
+            yield from (Request(response.urljoin(f"/{n}"), self.read) for n in range(20))
+
+        async def read(self, response):
+            await asyncio.sleep(0.2)
+            yield {"url": response.url}
+
+    async with Site({"/": "", "/slow": slowly(1.0, "")} | {f"/{n}": "" for n in range(20)}) as site:
+        result = await run(Slow, site, LEASE_SECONDS=0.1, CONCURRENT_REQUESTS=4)
+
+    assert len(site.log) == 22
+    assert not result.failed
+    assert len(result.items) == 21
+
+
+@pytest.mark.parametrize("priority", [2**40, -(2**70)])
+async def test_a_priority_beyond_all_measure_is_refused(priority: int, caplog) -> None:
+    class Urgent(Pages):
+        def parse(self, response):
+            yield Request(response.urljoin("/a"), self.read, priority=2**40 - 1)
+            yield Request(response.urljoin("/b"), self.read, priority=priority)
+
+        def read(self, response):
+            yield {"url": response.url}
+
+    async with Site({"/": "", "/a": "", "/b": ""}) as site:
+        result = await run(Urgent, site)
+
+    assert len(result.items) == 1
+    assert "is no number between -2**40 and 2**40" in caplog.text

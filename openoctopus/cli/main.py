@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import typer
 
 from openoctopus.cli import bench, demo, options, project, runspider, version
-from openoctopus.exceptions import MissingExtra, OctopusError, ProjectError, SettingsError
+from openoctopus.exceptions import JobFinished, JobLost, MissingExtra, OctopusError, ProjectError, SettingsError
 from openoctopus.log import safe
 
 #: The exit codes of a command that did not come to a crawl; ``Result.exit_code`` has those of one that did.
-FAILED, WRONG_USE = 1, 2
+NOTHING_TO_DO, FAILED, WRONG_USE, LOST = 0, 1, 2, 4
 
 app = typer.Typer(
     name="octopus",
@@ -47,6 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _told(_words(error), WRONG_USE)
     except (SettingsError, ProjectError, MissingExtra) as error:
         return _told(str(error), WRONG_USE)
+    except JobFinished as error:
+        return _told(str(error), NOTHING_TO_DO)
+    except JobLost as error:
+        return _told(str(error), LOST)
     except OctopusError as error:
         return _told(str(error), FAILED)
 

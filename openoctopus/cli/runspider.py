@@ -72,6 +72,10 @@ def runspider(
     level: Annotated[
         str, typer.Option("-L", "--loglevel", metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     ] = "",
+    job: Annotated[
+        str, typer.Option("--job", metavar="NAME", help="Keep the crawl under this name, and go on where it ended: JOB.")
+    ] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what the job kept, and crawl it anew: JOB_FRESH.")] = False,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", min=0, help="Crawl in so many processes: WORKERS.")
     ] = None,
@@ -80,12 +84,16 @@ def runspider(
     """Run a spider until it has finished.
 
     Ctrl-C completes what is under way, a second one gives it back, a third breaks off. Exit codes: 0 finished, 1 failed or
-    nothing could be fetched, 2 wrong use, 3 stopped before the end, 130 broken off.
+    nothing could be fetched, 2 wrong use, 3 stopped before the end, 4 the job cannot be written, 130 broken off.
     """
     spider, project = find_spider(name)
     overrides = pairs(options, "-s")
     if level:
         overrides["LOG_LEVEL"] = level.upper()
+    if job:
+        overrides["JOB"] = job
+    if fresh:
+        overrides["JOB_FRESH"] = True
     if workers is not None:
         overrides["WORKERS"] = workers
     settings = crawl_settings(spider, project.settings, overrides)

@@ -31,7 +31,7 @@ from openoctopus.http import Request, Response
 from openoctopus.http.codec import freeze, thaw
 from openoctopus.items import is_item
 from openoctopus.pipelines.chain import Chain
-from openoctopus.scheduler.base import DONE, Again, Entry, Fail, Lease, Move, Outcome, Scheduler
+from openoctopus.scheduler.base import DONE, FRONT, Again, Entry, Fail, Lease, Move, Outcome, Scheduler
 from openoctopus.settings import Settings
 from openoctopus.spider import Failure, Spider
 from openoctopus.spider.base import has_parse
@@ -289,6 +289,8 @@ class Carrier:
     def _kept(self, request: Request, rid: int) -> Entry:
         if request.callback is None and not self._has_parse:
             raise InvalidRequest(f"{request} names no callback, and {type(self.spider).__name__} has no parse method")
+        if not -FRONT < request.priority < FRONT:
+            raise InvalidRequest(f"the priority of {request} is no number between -2**40 and 2**40: {request.priority}")
         return Entry(rid, request.host, freeze(request, self.reader.name_of), request.priority, request.delay)
 
     async def add(self, page: Page) -> None:

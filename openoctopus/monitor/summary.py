@@ -107,7 +107,8 @@ def _lost_items(stats: Stats) -> Iterator[str]:
 def _requests(report: Report) -> Iterator[str]:
     stats = report.stats
     queued = stats.get("scheduler/enqueued")
-    yield f"{queued:,} queued" if queued or stats.get("start_error") else "none: the spider asked for nothing"
+    nothing = not queued and not report.left and not stats.get("downloader/request_count") and not stats.get("start_error")
+    yield "none: the spider asked for nothing" if nothing else f"{queued:,} queued"
     for count, words in (
         (stats.get("dupefilter/filtered"), "duplicates left out"),
         (stats.get("request_failed_count"), "failed"),

@@ -15,7 +15,7 @@ import msgspec
 
 from openoctopus.plugins import Plugin
 
-#: The priority of an entry that continues a page (a redirect): the front of its own host.
+#: The priority of an entry that continues a page (a redirect): the front of its own host; all others are smaller.
 FRONT = 1 << 40
 
 
@@ -33,6 +33,8 @@ class Entry(msgspec.Struct, gc=False):
     lost: int = 0
     #: Goes before all others of its host: it continues a page.
     front: bool = False
+    #: Where a journal keeps it; 0 where there is none.
+    row: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -35,13 +35,13 @@ class MemoryScheduler(Scheduler):
         settings: Settings,
         *,
         clock: Callable[[], float] = time.monotonic,
-        lease_seconds: float = math.inf,
+        lease: float = math.inf,
     ) -> None:
         self._clock = clock
         self._policy = Policy(
             seen_for(dupefilter),
             Politeness.of(settings),
-            lease_seconds=lease_seconds,
+            lease_seconds=lease,
             max_lost=settings.MAX_LOST,
             max_failed=settings.MAX_FAILED,
         )

@@ -27,6 +27,7 @@ from openoctopus.scheduler.base import (
     Outcome,
 )
 from openoctopus.scheduler.hosts import PROMISE, Host, Politeness
+from openoctopus.scheduler.journal import Journal
 from openoctopus.scheduler.seen import Seen
 from openoctopus.scheduler.turns import Turns
 
@@ -56,6 +57,8 @@ class Policy:
         self.failed: deque[FailedEntry] = deque(maxlen=max_failed)
         #: What was failed here, not by a worker, and was not told yet.
         self.given_up: list[FailedEntry] = []
+        #: Is told what is decided here.
+        self.journal = Journal()
         self.paused = False
         self._hosts: dict[str, Host] = {}
         #: The same hosts in turn, to be looked at whether they can be forgotten.
@@ -84,16 +87,30 @@ class Policy:
         if not self.seen.add(entry.rid):
             self.counts.duplicates += 1
             return False
+        self.journal.saw(entry.rid)
         self._admit(entry, now)
         return True
 
     def _admit(self, entry: Entry, now: float) -> None:
+        self.journal.waits(entry, entry.delay)
+        self._enqueue(self._pending(entry, now), entry, entry.delay, now)
+
+    def _pending(self, entry: Entry, now: float) -> Host:
+        """Count an entry among those that are not at their end; its host."""
         host = self._host(entry.host, now)
         entry.host = host.name  # one text for all its entries
         host.pending += 1
         self._reachable += not host.dead
         self.counts.added += 1
-        self._enqueue(host, entry, entry.delay, now)
+        return host
+
+    def restore(self, entry: Entry, now: float, *, lost: bool = False) -> None:
+        """Take back an entry of an earlier run, which ended while its page was being read if it is ``lost``."""
+        host = self._pending(entry, now)
+        if lost:
+            self._orphaned(entry, now, is_suspect=True)
+        else:
+            self._enqueue(host, entry, entry.delay, now)
 
     def _enqueue(self, host: Host, entry: Entry, delay: float, now: float) -> None:
         if delay > 0:
@@ -299,6 +316,7 @@ class Policy:
             self._alone.discard(lease.worker)
 
     def _end(self, entry: Entry) -> None:
+        self.journal.ended(entry)
         host = self._hosts[entry.host]
         host.pending -= 1
         self._reachable -= not host.dead
@@ -310,13 +328,16 @@ class Policy:
             self._fail_unreachable(entry, host)
             return
         entry.front = entry.front or not spent
+        self.journal.waits(entry, delay)
         self._enqueue(host, entry, delay, now)
 
     def _move(self, old: Entry, new: Entry, fingerprint: int, now: float) -> None:
         if self.seen.add(new.rid):
+            self.journal.saw(new.rid)
             new.attempts, new.front = old.attempts, True
             self._admit(new, now)
-        self.seen.add(fingerprint)
+        if self.seen.add(fingerprint):
+            self.journal.saw(fingerprint)
         self.counts.done += 1
         self._end(old)
 
@@ -324,6 +345,7 @@ class Policy:
         failed = FailedEntry(entry, reason, detail, time.time())
         self.counts.failed += 1
         self.failed.append(failed)
+        self.journal.failed(failed)
         self._end(entry)
         return failed
 
@@ -344,11 +366,15 @@ class Policy:
 
     def _lose(self, lease: Lease, now: float) -> None:
         self._drop(lease, now)
-        entry = lease.entry
-        entry.lost += not lease.read
+        self._orphaned(lease.entry, now, is_suspect=not lease.read)
+
+    def _orphaned(self, entry: Entry, now: float, *, is_suspect: bool) -> None:
+        """Its worker died, and perhaps of it: it waits again."""
+        entry.lost += is_suspect
         if entry.lost >= self.max_lost:
             self.given_up.append(self._fail(entry, "worker_lost", f"its worker died {entry.lost} times"))
         else:
+            self.journal.waits(entry, 0.0)
             self._enqueue(self._hosts[entry.host], entry, 0.0, now)
 
     # Slots outside of entries
@@ -378,6 +404,9 @@ class Policy:
         return (self._hosts.get(name) or Host(name, self.politeness)).delay
 
     # For people
+
+    def leases(self) -> Iterable[Lease]:
+        return self._leases.values()
 
     def hosts(self) -> Iterator[Host]:
         return iter(self._hosts.values())

@@ -158,8 +158,12 @@ class Queue(Theme):
 
     JOB: JobName = ""
     """The name under which the crawl is kept, so that it can be resumed; empty: it is not kept."""
+    JOB_FRESH: bool = False
+    """Forget what the job kept, and crawl it anew."""
+    JOBS_DIR: FileName = ".octopus/jobs"
+    """The folder in which each job has one of its own."""
     SCHEDULER: PathOrClass = "openoctopus.scheduler.MemoryScheduler"
-    """Where requests wait."""
+    """Where requests wait; with ``JOB`` the default is openoctopus.scheduler.SqliteScheduler."""
     DUPEFILTER_CLASS: PathOrClass = "openoctopus.dupefilter.RFPDupeFilter"
     """What counts as the same request, and how it is remembered."""
     DUPEFILTER_DEBUG: bool = False

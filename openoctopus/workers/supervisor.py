@@ -56,7 +56,9 @@ class Supervisor:
         self._hurried = False
         given: dict[str, Any] = {"settings": settings, "stats": self.stats}
         self.dupefilter: RFPDupeFilter = build(dupefilter_class(settings), settings, **given)
-        self.scheduler: Scheduler = build(scheduler_class(settings), settings, dupefilter=self.dupefilter, **given)
+        self.scheduler: Scheduler = build(
+            scheduler_class(settings), settings, dupefilter=self.dupefilter, spider_name=name, **given
+        )
         self._owner = Owner(self.scheduler)
         self._limits = Limits(settings, self.stats, self.stop, self._memory)
         self._workers: set[WorkerProcess] = set()

@@ -51,11 +51,13 @@ MUTANTS = [
     Mutant("what is given back goes to the end", "policy",
            "entry.front or not spent", "entry.front"),
     Mutant("where an entry moved to is not seen", "policy",
-           "self.seen.add(fingerprint)", "pass"),
+           "if self.seen.add(fingerprint):", "if False:"),
     Mutant("a moved entry forgets its attempts", "policy",
            "new.attempts, new.front = old.attempts, True", "new.front = True"),
     Mutant("a death is not counted", "policy",
-           "entry.lost += not lease.read", "pass"),
+           "entry.lost += is_suspect", "pass"),
+    Mutant("a death that is no page's fault is counted", "policy",
+           "is_suspect=not lease.read", "is_suspect=True"),
     Mutant("an extended lease runs out", "policy",
            "lease.expires = now + self.lease_seconds", "pass"),
     Mutant("the order of expiries is wrong", "policy",
@@ -123,7 +125,7 @@ def mutated(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> Factory:
         monkeypatch.setitem(sys.modules, module.__name__, module)
         exec(compile(source, f"{name}.py with {mutant.mistake}", "exec"), module.__dict__)
     kind: Any = sys.modules["mutated_memory"].MemoryScheduler
-    return lambda settings, lease_seconds, clock: kind(RFPDupeFilter(), settings, clock=clock, lease_seconds=lease_seconds)
+    return lambda settings, lease_seconds, clock: kind(RFPDupeFilter(), settings, clock=clock, lease=lease_seconds)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)

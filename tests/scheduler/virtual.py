@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import socket
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 from openoctopus.channel import Channel
 from openoctopus.dupefilter import RFPDupeFilter
-from openoctopus.scheduler import MemoryScheduler, Scheduler
+from openoctopus.scheduler import MemoryScheduler, Scheduler, SqliteScheduler
 from openoctopus.scheduler.base import DONE, Answer, Entry, Lease
 from openoctopus.scheduler.owner import APART, Owner
 from openoctopus.scheduler.remote import RemoteScheduler
@@ -20,7 +23,20 @@ Factory = Callable[[Settings, float, Callable[[], float]], Scheduler]
 
 
 def in_memory(settings: Settings, lease_seconds: float, clock: Callable[[], float]) -> MemoryScheduler:
-    return MemoryScheduler(RFPDupeFilter(), settings, clock=clock, lease_seconds=lease_seconds)
+    return MemoryScheduler(RFPDupeFilter(), settings, clock=clock, lease=lease_seconds)
+
+
+class InATemporaryFolder(SqliteScheduler):
+    """A job that is gone with its scheduler."""
+
+    def __init__(self, options: Settings, lease_seconds: float, clock: Callable[[], float]) -> None:
+        self._folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        options = options.model_copy(update={"JOB": "job", "JOBS_DIR": self._folder})
+        super().__init__(RFPDupeFilter(), options, clock=clock, lease=lease_seconds, commit_every=0.0)
+
+    async def close(self) -> None:
+        await super().close()
+        shutil.rmtree(self._folder)
 
 
 class OverASocket(RemoteScheduler):
@@ -50,6 +66,7 @@ class OverASocket(RemoteScheduler):
 #: A new scheduler joins the contract suite by a line here.
 SCHEDULERS: dict[str, Factory] = {
     "memory": in_memory,
+    "sqlite": InATemporaryFolder,
     "remote": lambda settings, lease_seconds, clock: OverASocket(in_memory(settings, lease_seconds, clock)),
 }
 

@@ -1,0 +1,62 @@
+"""The folder of a job, and the one process that works on it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from openoctopus.exceptions import SettingsError
+
+if sys.platform != "win32":
+    import fcntl
+
+logger = logging.getLogger(__name__)
+
+
+class Job:
+    """What a crawl keeps under its name, in a folder of ``JOBS_DIR``."""
+
+    def __init__(self, name: str, jobs_dir: str) -> None:
+        self.name = name
+        self.folder = Path(jobs_dir, name)
+        self.file = self.folder / "job.sqlite"
+        self._lock: int | None = None
+
+    def lock(self) -> None:
+        """Make the folder, and keep other processes out of it. Raises ``SettingsError`` if one works on the job now."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise SettingsError(f"cannot keep job {self.name} in {self.folder}: {error.strerror}") from error
+        if sys.platform == "win32":
+            logger.warning("on Windows nothing keeps two processes from one job: see to it that %s has only one", self.name)
+        else:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                other = os.read(lock, 20).decode("ascii", "replace").strip() or "unknown"
+                os.close(lock)
+                raise SettingsError(
+                    f"process {other} is crawling job {self.name}: wait for it, stop it, or give this crawl another name"
+                ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, b"%d\n" % os.getpid(), 0)
+        self._lock = lock
+
+    def clear(self) -> None:
+        """Forget everything but the lock."""
+        for one in self.folder.iterdir():
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one)
+            elif one.name != "lock":
+                one.unlink()
+
+    def unlock(self) -> None:
+        """Let other processes in."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None

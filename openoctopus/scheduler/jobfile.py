@@ -1,0 +1,202 @@
+"""The file of a job: its tables, and how changes get into them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from openoctopus.exceptions import SettingsError
+from openoctopus.failpoints import hit
+from openoctopus.scheduler.base import Entry, FailedEntry
+from openoctopus.scheduler.journal import Changes, Waiting
+
+#: A file of another layout is not read.
+LAYOUT = 1
+
+#: FULL: what is committed has reached the disk, also if the power fails.
+_PRAGMAS = """
+PRAGMA page_size = 8192;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = ON;
+PRAGMA wal_autocheckpoint = 4000;
+"""
+_TABLES = f"""
+PRAGMA user_version = {LAYOUT};
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE queue(
+    id INTEGER PRIMARY KEY, rid BLOB, host TEXT, priority INTEGER, attempts INTEGER, lost INTEGER, front INTEGER, body BLOB,
+    since REAL, due REAL
+);
+CREATE TABLE seen(id INTEGER PRIMARY KEY, fingerprints BLOB);
+CREATE TABLE state(key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;
+CREATE TABLE remembered(key BLOB PRIMARY KEY, value BLOB, until REAL) WITHOUT ROWID;
+CREATE TABLE failed(
+    id INTEGER PRIMARY KEY, rid BLOB, host TEXT, priority INTEGER, attempts INTEGER, lost INTEGER, body BLOB,
+    reason TEXT, detail TEXT, at REAL
+);
+"""
+
+
+class JobFile:
+    """A connection to the file. ``fingerprint_size`` is in bytes. Raises ``sqlite3.Error``, and as said.
+
+    One thread at a time may use it.
+    """
+
+    def __init__(self, path: Path, fingerprint_size: int) -> None:
+        self.path = path
+        self._size = fingerprint_size
+        self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+        try:
+            self._db.executescript(_PRAGMAS)
+            if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+                self._db.executescript(f"BEGIN; {_TABLES} COMMIT;")
+            self._check_layout()
+        except BaseException:
+            self._db.close()
+            raise
+        self._inode = os.stat(path).st_ino
+
+    def _check_layout(self) -> None:
+        layout = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if layout != LAYOUT:
+            raise SettingsError(
+                f"{self.path} has layout {layout}, this version reads {LAYOUT}: finish the job with the version that began it, "
+                "or begin it anew with --fresh"
+            )
+
+    # What is there
+
+    def meta(self) -> dict[str, Any]:
+        """What is known of the job as a whole."""
+        return dict(self._db.execute("SELECT key, value FROM meta"))
+
+    def entries(self) -> Iterator[tuple[Entry, float]]:
+        """What waits, oldest first, and when it may go, in seconds since the epoch."""
+        found = self._db.execute("SELECT rid, host, body, priority, attempts, lost, front, id, due FROM queue ORDER BY id")
+        for rid, host, body, priority, attempts, lost, front, row, due in found:
+            yield Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost, bool(front), row), due
+
+    def last_row(self) -> int:
+        """The highest number of those that wait."""
+        return self._db.execute("SELECT MAX(id) FROM queue").fetchone()[0] or 0
+
+    def fingerprints(self) -> Iterator[Iterable[int]]:
+        """All that was seen, in parts."""
+        for (data,) in self._db.execute("SELECT fingerprints FROM seen ORDER BY id"):
+            yield _unpacked(data, self._size)
+
+    def state(self, prefix: str) -> dict[str, bytes]:
+        """What other parts of the crawl wanted to find again, under keys that begin so."""
+        start = _bytes(prefix)
+        found = self._db.execute("SELECT key, value FROM state WHERE key >= ? ORDER BY key", [start])
+        return {_text(key): value for key, value in takewhile(lambda row: row[0].startswith(start), found)}
+
+    def remembered(self, now: float) -> Iterator[tuple[str, bytes, float]]:
+        """What is known of hosts: key, value, and until when it holds, in seconds since the epoch."""
+        for key, value, until in self._db.execute("SELECT key, value, until FROM remembered WHERE until > ?", [now]):
+            yield _text(key), value, until
+
+    def failed(self, limit: int) -> list[FailedEntry]:
+        """The last ones that were given up, oldest first."""
+        found = self._db.execute(
+            "SELECT rid, host, body, priority, attempts, lost, reason, detail, at FROM failed ORDER BY id DESC LIMIT ?", [limit]
+        )
+        return [
+            FailedEntry(Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost), reason, detail, at)
+            for rid, host, body, priority, attempts, lost, reason, detail, at in found
+        ][::-1]
+
+    # What becomes of it
+
+    def commit(self, changes: Changes, meta: Mapping[str, Any]) -> None:
+        """Write everything in one step. Raises ``FileNotFoundError`` if the file is no longer at its place."""
+        if os.stat(self.path).st_ino != self._inode:
+            raise FileNotFoundError(f"{self.path} is another file now")
+        db = self._db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            db.executemany("INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, changes.added.values()))
+            db.executemany(
+                "UPDATE queue SET attempts = ?, lost = ?, front = ?, due = ? WHERE id = ?",
+                ((one.attempts, one.lost, one.front, due, row) for row, (one, _, due) in changes.again.items()),
+            )
+            db.executemany("DELETE FROM queue WHERE id = ?", ((row,) for row in changes.gone))
+            db.executemany("INSERT INTO failed VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_failed_row, changes.given_up))
+            if changes.seen:
+                db.execute("INSERT INTO seen(fingerprints) VALUES (?)", [_packed(changes.seen, self._size)])
+            db.executemany(
+                "INSERT OR REPLACE INTO state VALUES (?, ?)", ((_bytes(key), value) for key, value in changes.state.items())
+            )
+            db.executemany(
+                "INSERT OR REPLACE INTO remembered VALUES (?, ?, ?)",
+                ((_bytes(key), value, until) for key, (value, until) in changes.remembered.items()),
+            )
+            db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+            hit("job.half")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+        hit("job.committed")
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _row(waiting: Waiting) -> tuple[Any, ...]:
+    one = waiting.entry
+    return (
+        one.row, _rid(one), one.host, one.priority, one.attempts, one.lost, one.front, one.body, waiting.since, waiting.due
+    )  # fmt: skip
+
+
+def _failed_row(failed: FailedEntry) -> tuple[Any, ...]:
+    one = failed.entry
+    return (
+        _rid(one), one.host, one.priority, one.attempts, one.lost, one.body,
+        _plain(failed.reason), _plain(failed.detail), failed.at,
+    )  # fmt: skip
+
+
+def _rid(entry: Entry) -> bytes:
+    return entry.rid.to_bytes(8 if entry.rid < 1 << 64 else 16, "big")
+
+
+def _packed(fingerprints: list[int], size: int) -> bytes:
+    if size > 8:
+        return b"".join(one.to_bytes(size, "little") for one in fingerprints)
+    numbers = array("Q", fingerprints)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _unpacked(data: bytes, size: int) -> Iterable[int]:
+    if size > 8:
+        return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
+    numbers = array("Q", data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _bytes(key: str) -> bytes:
+    """Keys may hold anything, half of a surrogate pair too, which is no UTF-8."""
+    return key.encode("utf-8", "surrogatepass")
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogatepass")
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
