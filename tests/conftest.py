@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.services import services
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, Any, Any]:
-    """What was logged may hold half a character; a report travels between processes as UTF-8."""
+    """A failure names the services that are gone. What was logged may hold half a character; a report travels as UTF-8."""
     report = yield
+    if report.failed:
+        report.sections += [("services", fault) for fault in services.faults()]
     report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
     return report

@@ -9,7 +9,7 @@ from typing import Any
 from tests.chaos import ledger, stores
 from tests.chaos.site import ChaosSite, Graph
 from tests.chaos.victim import Victim, Violation, crawl
-from tests.pipelines.sql.servers import PostgreSql
+from tests.services import services
 
 #: After so many seconds without the database nothing more is asked of the site.
 CALM = 5.0
@@ -18,11 +18,8 @@ AWAY, BACK = "is away, the crawl waits for it", "is back after"
 
 async def run(folder: Path, *, seed: int = 1, pages: int = 5000, seconds: float = 30.0, job: str = "") -> dict[str, Any]:
     """Kill a PostgreSQL of our own for so many seconds."""
-    server = PostgreSql(folder)
-    server.make()
-    await server.start()
-    kept = {"postgresql": stores.postgresql(server.url)}
-    try:
+    with services.own("postgresql") as server:
+        kept = {"postgresql": stores.postgresql(server.url)}
         async with ChaosSite(Graph(pages, seed=seed)) as site:
             victim = Victim(folder, crawl(site.url, [store.target for store in kept.values()], job=job))
             await victim.start()
@@ -31,14 +28,12 @@ async def run(folder: Path, *, seed: int = 1, pages: int = 5000, seconds: float 
             late = await _without(site, seconds)
             if AWAY not in victim.last_words():
                 raise Violation(f"nothing was said about the database: {victim.last_words()}")
-            await server.start()
+            await asyncio.to_thread(server.start)
             if code := await victim.end():
                 raise Violation(f"ended with {code}: {victim.last_words()}")
             if BACK not in victim.last_words(30):
                 raise Violation(f"nothing was said of its return: {victim.last_words(30)}")
             return {"seconds away": seconds, "asked while away": late, **await ledger.check(site, kept)}
-    finally:
-        server.kill()
 
 
 async def _without(site: ChaosSite, seconds: float) -> int:

@@ -16,7 +16,7 @@ import asyncpg
 
 from tests.chaos.victim import Violation
 from tests.pipelines.sql import contract
-from tests.pipelines.sql.databases import SERVERS, listens
+from tests.services import services
 
 
 class Store(NamedTuple):
@@ -43,8 +43,8 @@ def sqlite(folder: Path) -> Store:
     return Store(f"sqlite:///{path}?table=items", keys, _nothing)
 
 
-def postgresql(url: str = SERVERS["postgresql"][1]) -> Store:
-    """A table that nobody else uses; by default on the server of the tests."""
+def postgresql(url: str) -> Store:
+    """A table that nobody else uses."""
     table = f"chaos_{secrets.token_hex(6)}"
 
     async def ask(statement: str) -> list[Any]:
@@ -60,14 +60,14 @@ def postgresql(url: str = SERVERS["postgresql"][1]) -> Store:
     return Store(f"{url}?table={table}", keys, lambda: ask(f"DROP TABLE IF EXISTS {table}"))
 
 
-def mysql() -> Store:
+def mysql(url: str) -> Store:
     """A table that nobody else uses, on the server of the tests."""
     table = f"chaos_{secrets.token_hex(6)}"
 
     async def keys() -> Counter[str]:
         return Counter(row["key"] for row in await contract.mysql(f"SELECT `key` FROM {table}"))
 
-    return Store(f"{SERVERS['mysql'][1]}?table={table}", keys, lambda: contract.mysql(f"DROP TABLE IF EXISTS {table}"))
+    return Store(f"{url}?table={table}", keys, lambda: contract.mysql(f"DROP TABLE IF EXISTS {table}"))
 
 
 def jsonl(folder: Path) -> Store:
@@ -95,10 +95,10 @@ def table(folder: Path) -> Store:
     return Store(str(path), keys, _nothing)
 
 
-_SERVED: dict[str, Callable[[], Store]] = {"postgresql": postgresql, "mysql": mysql}
+_SERVED: dict[str, Callable[[str], Store]] = {"postgresql": postgresql, "mysql": mysql}
 
 
 def every(folder: Path) -> dict[str, Store]:
-    """All the stores that can be reached from here."""
-    servers = {name: make() for name, make in _SERVED.items() if listens(SERVERS[name][0])}
-    return {"sqlite": sqlite(folder), **servers, "jsonl": jsonl(folder), "csv": table(folder)}
+    """All the stores."""
+    served = {name: make(services.url(name)) for name, make in _SERVED.items()}
+    return {"sqlite": sqlite(folder), **served, "jsonl": jsonl(folder), "csv": table(folder)}

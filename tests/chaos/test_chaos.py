@@ -10,8 +10,6 @@ import pytest
 from tests.chaos import away, disk, ledger
 from tests.chaos.site import Chains, Graph
 from tests.chaos.victim import Violation
-from tests.pipelines.sql.servers import program
-from tests.services import missing
 
 
 @pytest.mark.parametrize(
@@ -36,9 +34,6 @@ def test_the_ledger_sees_what_is_lost_doubled_and_strange(keys, complaint):
 
 
 async def test_a_database_that_is_away_stops_the_claims_and_loses_nothing(tmp_path: Path):
-    if not program("initdb"):
-        missing("PostgreSQL is not installed: no server can be stopped")
-
     figures = await away.run(tmp_path, pages=800, seconds=3.0)
 
     assert figures["pages"] == 800

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 
 import asyncmy
 import pytest
 
 from openoctopus.testing import Site
-from tests.services import missing
-
-SERVER = {"host": "127.0.0.1", "port": 3306, "user": "root", "password": "", "db": "test"}
+from tests.servers import MariaDb
+from tests.services import services
 
 SETTINGS = """
 BOT_NAME = "news"
@@ -133,21 +133,28 @@ PAGES = {
     "/again": "<h1>News two</h1>",
 }
 
-ENTRY = '{"order": 300, "host": "127.0.0.1", "port": 3306, "user": "root", "password": "", "db": "test"}'
+#: How a project tells where its database is: in the entry of the pipeline, or in settings beside it.
 WAYS = {
-    "beside its order": (ENTRY, ""),
-    "with its name in front": ("300", "\n".join(f"MYSQLPIPELINE_{key.upper()} = {value!r}" for key, value in SERVER.items())),
-    "by their own names": ("300", "\n".join(f"{key.upper()} = {value!r}" for key, value in SERVER.items())),
+    "beside its order": lambda server: (json.dumps({"order": 300} | server), ""),
+    "with its name in front": lambda server: ("300", assigned("MYSQLPIPELINE_", server)),
+    "by their own names": lambda server: ("300", assigned("", server)),
 }
 
 
+def assigned(prefix, server):
+    return "\n".join(f"{prefix}{key.upper()} = {value!r}" for key, value in server.items())
+
+
 @pytest.fixture
-async def table():
+def server():
+    """What drivers must be told of the database of the tests."""
+    return MariaDb.arguments(services.url("mysql"))
+
+
+@pytest.fixture
+async def table(server):
     """A name for a table that is there for one test, and the rows it has in the end, read by a driver of ours."""
-    try:
-        connection = await asyncmy.connect(**SERVER, autocommit=True)
-    except asyncmy.errors.OperationalError as error:
-        missing(f"needs MariaDB or MySQL at 127.0.0.1:3306, root without a password: {error}")
+    connection = await asyncmy.connect(**server, autocommit=True)
     name = f"known_project_{secrets.token_hex(4)}"
 
     async def rows() -> list[tuple[str, ...]]:
@@ -161,9 +168,10 @@ async def table():
     await connection.ensure_closed()
 
 
-@pytest.mark.parametrize(("entry", "more"), WAYS.values(), ids=WAYS)
-async def test_a_known_project_runs_unchanged(octopus, table, entry, more):
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+async def test_a_known_project_runs_unchanged(octopus, server, table, way):
     name, rows = table
+    entry, more = way(server)
     async with Site(PAGES) as site:
         octopus.write("settings.py", SETTINGS.format(mysql=entry, proxy=site.url(), more=more))
         octopus.write("middlewares.py", MIDDLEWARES)

@@ -22,7 +22,8 @@ from openoctopus.pipelines.base import Receipt
 from openoctopus.pipelines.feeds import FeedPipeline
 from openoctopus.spider import Spider
 from tests.pipelines.sql.contract import TABLES
-from tests.pipelines.sql.databases import need
+from tests.servers import SERVERS
+from tests.services import services
 
 Rows = list[dict[str, str]]
 
@@ -82,9 +83,9 @@ appending = pytest.mark.parametrize("store", [pytest.param(s, id=name) for name,
 def _clean(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     """A server must be there for its store, and keeps nothing of the test."""
     store = request.getfixturevalue("store")
-    for name in TABLES:
+    for name in SERVERS:
         if store is STORES[name]:
-            need(name)
+            services.url(name)
     yield
     store.drop(tmp_path)
 

@@ -7,12 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipelines.sql.databases import NAMES, Database, need
+from tests.pipelines.sql.databases import NAMES, Database
+from tests.servers import SERVERS
 
 
 @pytest.fixture(params=NAMES)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    need(request.param)
+    found = Database(request.param, tmp_path)
+    yield found
+    await found.close()
+
+
+@pytest.fixture(params=SERVERS)
+async def remote(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """One that is a server."""
     found = Database(request.param, tmp_path)
     yield found
     await found.close()

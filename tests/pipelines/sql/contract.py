@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +13,8 @@ import asyncpg
 
 from openoctopus.pipelines.base import BatchPipeline
 from openoctopus.pipelines.sql import SqlPipeline
-from tests.pipelines.sql.databases import SERVERS
+from tests.servers import MariaDb, apart
+from tests.services import services
 
 Rows = list[dict[str, str]]
 
@@ -33,14 +32,8 @@ class TableStore(NamedTuple):
     drop: Callable[[Path], object]
 
 
-def apart(work: Callable[[], Any]) -> Any:
-    """Run asynchronous work to its end in a thread, whatever the loop of the test does."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(work())).result()
-
-
 async def postgresql(statement: str) -> Rows:
-    connection = await asyncpg.connect(SERVERS["postgresql"][1])
+    connection = await asyncpg.connect(services.url("postgresql"))
     try:
         return [dict(row) for row in await connection.fetch(statement)]
     except asyncpg.UndefinedTableError:
@@ -50,7 +43,7 @@ async def postgresql(statement: str) -> Rows:
 
 
 async def mysql(statement: str) -> Rows:
-    connection = await asyncmy.connect(host="127.0.0.1", user="root", database="test", charset="utf8mb4", autocommit=True)
+    connection = await asyncmy.connect(**MariaDb.arguments(services.url("mysql")), charset="utf8mb4", autocommit=True)
     try:
         async with connection.cursor(asyncmy.cursors.DictCursor) as cursor:
             await cursor.execute(statement)
@@ -62,9 +55,8 @@ async def mysql(statement: str) -> Rows:
 
 
 def served(scheme: str, run: Callable[[str], Any], order: str) -> TableStore:
-    url = SERVERS[scheme][1]
     return TableStore(
-        lambda folder: SqlPipeline(url, table=name_in(folder), key="url"),
+        lambda folder: SqlPipeline(services.url(scheme), table=name_in(folder), key="url"),
         lambda folder: apart(lambda: run(f"SELECT url, title FROM {name_in(folder)} ORDER BY {order}")),
         lambda folder: apart(lambda: run(f"DROP TABLE IF EXISTS {name_in(folder)}")),
     )

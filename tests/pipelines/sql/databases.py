@@ -1,11 +1,9 @@
-"""The databases that the tests of tables run over: PostgreSQL and MariaDB where they usually listen, and a file of SQLite."""
+"""The databases that the tests of tables run over: PostgreSQL, MariaDB, and a file of SQLite."""
 
 from __future__ import annotations
 
 import secrets
-import socket
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,24 +16,10 @@ from openoctopus.pipelines.sql.dialect import Dialect
 from openoctopus.pipelines.sql.options import parse
 from openoctopus.plugins import load
 from openoctopus.spider import Spider
-from tests.services import missing
+from tests.servers import SERVERS
+from tests.services import services
 
-#: Where a server usually listens, and the database of the tests there.
-SERVERS = {"postgresql": (5432, "postgresql://root@127.0.0.1:5432/test"), "mysql": (3306, "mysql://root@127.0.0.1:3306/test")}
 NAMES = [*SERVERS, "sqlite"]
-
-
-@cache
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1.0)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def need(name: str) -> None:
-    """Skip the test where the server is not found; with ``CI`` set that is a failure."""
-    if name in SERVERS and not listens(SERVERS[name][0]):
-        missing(f"nothing listens on port {SERVERS[name][0]}: {name} is not tested")
 
 
 class Database:
@@ -44,7 +28,7 @@ class Database:
     def __init__(self, name: str, folder: Path, base: str = "") -> None:
         self.name = name
         self.folder = folder
-        self.base = base or (SERVERS[name][1] if name in SERVERS else f"sqlite:///{folder}/items.db")
+        self.base = base or (services.url(name) if name in SERVERS else f"sqlite:///{folder}/items.db")
         self.table = f"test_{secrets.token_hex(6)}"
         self.dialect: Dialect = load(parse(self.base, {})[0].system.dialect)(parse(self.base, {})[0])
         self._engine: AsyncEngine | None = None

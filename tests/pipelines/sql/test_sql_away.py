@@ -11,19 +11,9 @@ import pytest
 
 from openoctopus.pipelines.sql import SqlPipeline
 from openoctopus.pipelines.sql import pipeline as pipeline_module
-from tests.pipelines.sql.databases import Crawl, Database, kept, need
-from tests.pipelines.sql.servers import SERVERS, Server, program
-from tests.services import missing
-
-SERVER_NAMES = list(SERVERS)
-
-
-@pytest.fixture(params=SERVER_NAMES)
-async def remote(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    need(request.param)
-    database = Database(request.param, tmp_path)
-    yield database
-    await database.close()
+from tests.pipelines.sql.databases import Crawl, Database, kept
+from tests.servers import SERVERS, Server
+from tests.services import services
 
 
 @pytest.fixture
@@ -36,16 +26,6 @@ async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)
-
-
-async def answers(database: Database) -> None:
-    """Wait until a server that listens takes statements too."""
-    async with asyncio.timeout(20):
-        while True:
-            try:
-                return await database.run("SELECT 1")
-            except Exception:
-                await asyncio.sleep(0.05)
 
 
 async def connection_of(crawl: Crawl, name: str) -> int:
@@ -92,23 +72,13 @@ async def test_a_connection_that_is_cut_within_a_batch_costs_nothing(remote: Dat
     assert sorted(await remote.rows("n")) == list(range(100))
 
 
-@pytest.fixture(params=SERVER_NAMES)
-async def own_server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[Server, Database]]:
-    """A server that can be stopped. It is not needed in CI to be installed where the usual one is a container."""
-    kind = SERVERS[request.param]
-    if not all(program(name) for name in kind.programs):
-        missing(f"{' and '.join(kind.programs)} are not installed: {request.param} is not stopped and started")
-    folder = tmp_path_factory.mktemp("server")
-    server = kind(folder)
-    server.make()
-    await server.start()
-    database = Database(request.param, folder, server.url)
-    await answers(database)
-    yield server, database
-    await database.engine.dispose()
-    server.kill()
+@pytest.fixture(params=SERVERS)
+async def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Server, Database]]:
+    """A server that can be killed."""
+    with services.own(request.param) as server:
+        database = Database(request.param, tmp_path, server.url)
+        yield server, database
+        await database.engine.dispose()
 
 
 async def test_a_server_that_dies_and_comes_back_loses_nothing(
@@ -130,7 +100,7 @@ async def test_a_server_that_dies_and_comes_back_loses_nothing(
         settled = len(crawl.settled)
         await asyncio.sleep(0.05)
         assert len(crawl.settled) == settled
-        await server.start()
+        await asyncio.to_thread(server.start)
         await database.engine.dispose()
 
     assert not crawl.failed

@@ -15,7 +15,7 @@ from openoctopus import Request, Spider, crawl
 from openoctopus.exceptions import SettingsError
 from openoctopus.pipelines.sql.errors import Trouble
 from openoctopus.testing import Site
-from tests.pipelines.sql.databases import Database, need
+from tests.pipelines.sql.databases import Database
 
 PAGES = 200
 
@@ -57,7 +57,6 @@ async def test_the_three_ways_to_name_a_table(database: Database, how: str) -> N
 
 
 async def test_connections_that_are_cut_in_mid_crawl_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    need("postgresql")
     monkeypatch.setattr("openoctopus.pipelines.sql.pipeline._PAUSES", dict.fromkeys(Trouble, 0.02))
     monkeypatch.setattr("openoctopus.pipelines.SqlPipeline.max_items", 10)
     database = Database("postgresql", tmp_path)

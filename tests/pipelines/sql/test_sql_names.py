@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from openoctopus.exceptions import SettingsError
-from tests.pipelines.sql.databases import NAMES, Crawl, Database, kept, need
+from tests.pipelines.sql.databases import NAMES, Crawl, Database, kept
 
 HOSTILE = [
     'a"; DROP TABLE victim; --',
@@ -74,7 +74,6 @@ async def test_tables_may_have_such_names_too(database: Database, name: str) -> 
 
 
 async def test_a_table_may_be_in_another_schema(tmp_path: Path) -> None:
-    need("postgresql")
     database = Database("postgresql", tmp_path)
     await database.run("CREATE SCHEMA {t}_s")
     for title in ("x", "y"):
@@ -105,7 +104,6 @@ async def test_names_that_are_one_to_the_database_are_not_mixed_up(database: Dat
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_hostile_names_never_reach_the_database(name: str, tmp_path: Path) -> None:
-    need(name)
     database = Database(name, tmp_path)
     columns = st.dictionaries(
         st.text(max_size=70) | st.from_regex(r"\A[a-z_\"'`;$%]{1,8}\Z"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from openoctopus.pipelines.sql.errors import Trouble
-from tests.pipelines.sql.databases import Crawl, Database, kept, need
+from tests.pipelines.sql.databases import Crawl, Database, kept
 
 _COLUMNS = "slug {text} UNIQUE, code VARCHAR(3) CHECK (length(code) < 4), n SMALLINT CHECK (n BETWEEN 1 AND 32767)"
 TABLE = {
@@ -66,16 +65,7 @@ async def test_a_value_that_fits_no_more_is_refused_in_a_waiting_batch_too(datab
     assert sorted(await database.rows("n")) == [0, 1, 2, 3, 4, 6, 7]
 
 
-@pytest.fixture(params=["postgresql", "mysql"])
-async def remote(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    need(request.param)
-    database = Database(request.param, tmp_path)
-    yield database
-    await database.close()
-
-
 async def test_a_statement_that_takes_too_long_for_the_server_costs_its_item(tmp_path: Path) -> None:
-    need("postgresql")
     database = Database("postgresql", tmp_path)
     slow = (
         "CREATE FUNCTION {t}_f() RETURNS trigger LANGUAGE plpgsql AS"
@@ -114,7 +104,6 @@ async def test_a_lock_that_is_held_for_long_is_waited_for(remote: Database, capl
 
 
 async def test_an_item_that_no_packet_can_carry_costs_only_itself(tmp_path: Path) -> None:
-    need("mysql")
     database = Database("mysql", tmp_path)
     async with Crawl(database.store(key="n")) as crawl:
         most = crawl.store._database.dialect._packet

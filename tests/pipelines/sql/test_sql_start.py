@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from openoctopus.exceptions import MissingExtra, SettingsError
 from openoctopus.spider import Spider
-from tests.pipelines.sql.databases import Database, kept, need
-
-
-@pytest.fixture(params=["postgresql", "mysql"])
-async def remote(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    need(request.param)
-    database = Database(request.param, tmp_path)
-    yield database
-    await database.close()
+from tests.pipelines.sql.databases import Database, kept
 
 
 class Person:
@@ -83,7 +74,6 @@ async def test_a_database_that_is_not_there(remote: Database) -> None:
 
 
 async def test_a_wrong_password(tmp_path: Path) -> None:
-    need("mysql")
     database = Database("mysql", tmp_path)
     async with Person(database) as person:
         person.url = person.url.replace(":right@", ":wr0ng@")
