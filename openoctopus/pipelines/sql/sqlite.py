@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.types import TypeEngine
 
@@ -75,8 +76,14 @@ class Sqlite(Dialect):
 
     async def started(self, connection: AsyncConnection) -> None:
         """A new file gets a log of its own, so that readers and the crawl do not wait for each other."""
-        if not await connection.scalar(sa.text("SELECT count(*) FROM sqlite_master")):
+        if await connection.scalar(sa.text("SELECT count(*) FROM sqlite_master")):
+            return
+        try:
             await connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        except OperationalError as error:
+            # SQLite does not wait here; whoever has it locked is a worker that does the same, or has begun to fill it.
+            if getattr(error.orig, "sqlite_errorcode", 0) != sqlite3.SQLITE_BUSY:
+                raise
 
     def unique_indexes(self, connection: sa.Connection, schema: str | None, table: str) -> list[list[Any]]:
         found = connection.exec_driver_sql(f'PRAGMA index_list("{table}")').mappings().all()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -147,3 +149,17 @@ async def test_a_crawl_that_never_began_leaves_no_table(database: Database) -> N
     await store.close()
 
     assert await database.columns() == set()
+
+
+async def test_a_new_file_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    """While another one has locked it SQLite refuses to make its log, and does not wait."""
+    other = sqlite3.connect(tmp_path / "items.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    asyncio.get_running_loop().call_later(0.2, other.rollback)
+    database = Database("sqlite", tmp_path)
+
+    await kept(database.store(key="n"), [{"n": 1}])
+
+    other.close()
+    assert await database.rows("n") == [1]
+    await database.close()
