@@ -1,4 +1,4 @@
-"""The news spider as a user of OpenOctopus writes it. Variants: default (wreq), aiohttp."""
+"""The news spider as a user of OpenOctopus writes it. Variants: default (wreq), aiohttp, job (kept under a name)."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ if __name__ == "__main__":
         BroadSpider if JOB.broad else NewsSpider,
         outputs=[JOB.output],
         DOWNLOADER="aiohttp" if JOB.variant == "aiohttp" else "http",
+        JOB="bench" if JOB.variant == "job" else "",
+        JOB_FRESH=True,
         CONCURRENT_REQUESTS=JOB.concurrency,
         CONCURRENT_REQUESTS_PER_DOMAIN=JOB.concurrency,
         ROBOTSTXT_OBEY=JOB.duties,
