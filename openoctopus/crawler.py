@@ -32,8 +32,10 @@ from openoctopus.scheduler import MemoryScheduler, Scheduler, SqliteScheduler
 from openoctopus.settings import Settings, check_names, environment
 from openoctopus.spider import Spider
 from openoctopus.spider.base import has_parse
+from openoctopus.spider.state import SpiderState
 from openoctopus.spidermiddlewares.chain import Admission
-from openoctopus.stats import Stats
+from openoctopus.state import Stateful, StateKeeper
+from openoctopus.stats import Stats, Totals
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +135,7 @@ class Crawler:
         self._items: list[Any] = []
         self._reasons: set[str] = set()
         self._failed_items: deque[FailedItem] = deque(maxlen=MAX_FAILED_ITEMS)
-        self._put_together(scheduler, stores_of(settings, outputs, worker))
+        self._put_together(scheduler, stores_of(settings, outputs, worker), worker)
         spider.settings, spider.stats, spider._fetch = settings, self.stats, self.fetcher.fetch
         # Items and enums of the spider's own package may come out of a queue, though nothing has imported them yet.
         trusted_packages.add(type(spider).__module__.partition(".")[0])
@@ -146,7 +148,7 @@ class Crawler:
         if spider.start_urls and not asks_itself and not has_parse(spider):
             raise ProjectError(f"{kind.__name__} has no parse method to read its start_urls")
 
-    def _put_together(self, scheduler: Scheduler | None, stores: Sequence[Store]) -> None:
+    def _put_together(self, scheduler: Scheduler | None, stores: Sequence[Store], worker: int) -> None:
         settings, spider, stats = self.settings, self.spider, self.stats
         self.dupefilter = self._build(dupefilter_class(settings))
         self.scheduler = scheduler or self._build(
@@ -168,9 +170,20 @@ class Crawler:
         watch = Watch(self._stored, self._dropped, self._item_failed)
         self.chain = Chain(self.pipelines, spider, stats, watch, retry_times=settings.PIPELINE_RETRY_TIMES)
         self.fetcher.chain = compose(self.downloader_middlewares, self.fetcher.download, spider)
+        self.totals = Totals(stats)
+        self.state = StateKeeper(self._stateful(worker) if settings.JOB else ())
         admission = Admission(self.spider_middlewares, spider, stats)
         parts = Parts(
-            spider, settings, stats, self.scheduler, self.dupefilter, admission, self.chain, self.observers, self.fetcher.chain
+            spider,
+            settings,
+            stats,
+            self.scheduler,
+            self.dupefilter,
+            admission,
+            self.chain,
+            self.observers,
+            self.fetcher.chain,
+            self.state,
         )
         self.engine = Engine(parts)
 
@@ -246,6 +259,7 @@ class Crawler:
         async with AsyncExitStack() as stack:
             for part in self._parts():
                 await stack.enter_async_context(part)
+            await self.state.restore(self.scheduler.kept)
             await self.chain.open()
             await self.observers.opened()
             logger.info("%s begins", self.spider.name)
@@ -281,6 +295,11 @@ class Crawler:
             *self.extensions, *self.pipelines,
         ]  # fmt: skip
         return [part for part in parts if isinstance(part, Plugin)]
+
+    def _stateful(self, worker: int) -> list[Stateful]:
+        """The parts whose state is kept; the counts of workers are kept by their supervisor."""
+        own = [SpiderState(self.spider, worker), *([] if worker else [self.totals])]
+        return own + [part for part in self._parts() if isinstance(part, Stateful)]
 
     async def _close(self) -> None:
         reason = self.engine.reason or "failed"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple
+
+from openoctopus.state import NO_STATE, State, Stateful
 
 
 class Changes(NamedTuple):
@@ -71,6 +74,10 @@ class Stats:
         start = prefix + "/"
         return {name.removeprefix(start): value for name, value in self._values.items() if name.startswith(start)}
 
+    def counts(self) -> dict[str, float]:
+        """The values that ``inc`` and ``trouble`` count."""
+        return {name: value for name, value in self._values.items() if name not in self._set and name not in self._largest}
+
     def changes(self) -> Changes:
         """What changed since this was last asked."""
         told, self._told = self._told, dict(self._values)
@@ -97,3 +104,33 @@ class Stats:
             self.set(name, value)
         for name, url in changes.examples.items():
             self.examples.setdefault(name, url)
+
+
+class Totals(Stateful):
+    """The counts of all runs of a job."""
+
+    state_prefix = "totals"
+
+    def __init__(self, stats: Stats) -> None:
+        self._stats = stats
+        self._before: dict[str, float] = {"runs": 1}
+        self._told: dict[str, float] = {}
+
+    def counts(self) -> dict[str, float]:
+        """By the names of the stats; ``runs`` is how often the job was begun or resumed."""
+        totals = dict(self._before)
+        for name, count in self._stats.counts().items():
+            totals[name] = totals.get(name, 0) + count
+        return totals
+
+    def changed_state(self) -> State:
+        now = self._stats.counts()
+        if now == self._told:
+            return NO_STATE
+        self._told = now
+        return {"counts": json.dumps(self.counts()).encode()}
+
+    def restore_state(self, state: State) -> None:
+        if "counts" in state:
+            self._before = json.loads(state["counts"])
+            self._before["runs"] += 1

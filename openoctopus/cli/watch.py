@@ -20,7 +20,7 @@ from openoctopus.monitor import Board, Bottleneck, LiveProgress, PlainProgress, 
 from openoctopus.result import Result
 from openoctopus.scheduler import Scheduler
 from openoctopus.settings import Settings
-from openoctopus.stats import Stats
+from openoctopus.stats import Stats, Totals
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,9 @@ class Watched(Protocol):
 
     @property
     def stats(self) -> Stats: ...
+
+    @property
+    def totals(self) -> Totals: ...
 
     @property
     def scheduler(self) -> Scheduler: ...
@@ -80,6 +83,8 @@ def _report(crawler: Watched, result: Result) -> Report:
         Bottleneck.of(result.stages, result.elapsed * result.workers, result.cpu, crawler.settings),
         result.slowest,
         result.left,
+        crawler.settings.JOB,
+        crawler.totals.counts(),
         log.hiding(crawler.settings),
     )
 

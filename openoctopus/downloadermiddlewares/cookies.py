@@ -9,12 +9,14 @@ from collections.abc import Hashable
 from pathlib import Path
 
 from openoctopus.downloadermiddlewares.base import DownloaderMiddleware
-from openoctopus.exceptions import SettingsError
+from openoctopus.exceptions import InvalidRequest, SettingsError
 from openoctopus.http import Request, Response
 from openoctopus.http.cookiefile import read_cookies
 from openoctopus.http.cookies import Cookie, CookieHeader, CookieJar
+from openoctopus.http.data import dumped, loaded
 from openoctopus.http.url import parse
 from openoctopus.spider import Spider
+from openoctopus.state import State, Stateful
 
 logger = logging.getLogger(__name__)
 
@@ -22,18 +24,22 @@ logger = logging.getLogger(__name__)
 MAX_JARS = 10_000
 
 
-class CookiesMiddleware(DownloaderMiddleware):
+class CookiesMiddleware(DownloaderMiddleware, Stateful):
     """Keeps what servers set and sends what belongs to a URL (RFC 6265bis).
 
     ``request.session`` (or ``meta["cookiejar"]``) names the jar. ``request.cookies`` go into the jar, a Cookie header of the
     request is sent beside it. With ``meta["dont_merge_cookies"]`` the jar is left alone. ``cookies_file`` fills the jar of
-    requests without a session.
+    requests without a session. A job keeps all jars; several workers keep theirs in turn.
     """
+
+    state_prefix = "cookies"
 
     def __init__(self, cookies_file: str = "", cookies_debug: bool = False) -> None:
         self.cookies_file = cookies_file
         self.debug = cookies_debug
         self.jars: dict[Hashable, CookieJar] = {}
+        #: The sessions whose jars changed since they were last kept.
+        self._changed: set[Hashable] = set()
 
     async def open(self) -> None:
         if not self.cookies_file:
@@ -47,6 +53,21 @@ class CookiesMiddleware(DownloaderMiddleware):
             logger.warning("%s: not a cookie: %s", self.cookies_file, ", ".join(map(str, bad[:20])))
         for cookie in cookies:
             self._jar("").put(cookie, time.time())
+
+    def changed_state(self) -> State:
+        changed, self._changed = self._changed, set()
+        return {
+            dumped(session, "session").hex(): dumped([session, self._jar(session).dump()], "cookies") for session in changed
+        }
+
+    def restore_state(self, state: State) -> None:
+        now = time.time()
+        for data in state.values():
+            try:
+                session, cookies = loaded(data)
+                self._jar(session).load(cookies, now)
+            except (InvalidRequest, TypeError, ValueError) as error:
+                raise SettingsError(f"the job's cookies cannot be read: {error}; begin anew with --fresh") from error
 
     def process_request(self, request: Request, spider: Spider) -> None:
         if not self.jars and request.cookies is None:
@@ -70,7 +91,9 @@ class CookiesMiddleware(DownloaderMiddleware):
         apart = request.meta.get("dont_merge_cookies")
         now = time.time()
         jar = CookieJar() if apart else self._jar(session)
-        for cookie in _given(request):
+        if given := _given(request):
+            self._changed.add(session)
+        for cookie in given:
             jar.put(cookie, now)
         sent = jar.cookies(request.parsed, now)
         if not sent:
@@ -91,7 +114,9 @@ class CookiesMiddleware(DownloaderMiddleware):
         meta = request.meta
         if meta.get("dont_merge_cookies"):
             return
-        jar = self._jar(request.session or meta.get("cookiejar") or "")
+        session = request.session or meta.get("cookiejar") or ""
+        jar = self._jar(session)
+        self._changed.add(session)
         url = request.parsed if response.url == request.url else parse(response.url)
         now = time.time()
         for header in response.headers.getlist("Set-Cookie"):
@@ -106,7 +131,9 @@ class CookiesMiddleware(DownloaderMiddleware):
             jar = CookieJar()
         self.jars[session] = jar
         if len(self.jars) > MAX_JARS:
-            del self.jars[next(iter(self.jars))]
+            oldest = next(iter(self.jars))
+            del self.jars[oldest]
+            self._changed.discard(oldest)
         return jar
 
 

@@ -36,6 +36,7 @@ from openoctopus.settings import Settings
 from openoctopus.spider import Failure, Spider
 from openoctopus.spider.base import has_parse
 from openoctopus.spidermiddlewares.chain import Admission
+from openoctopus.state import StateKeeper
 from openoctopus.stats import Stats
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class Parts:
     observers: Observers
     #: The downloaders inside all downloader middlewares.
     fetch: Fetch
+    state: StateKeeper
 
 
 class Carrier:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from openoctopus.failpoints import hit
 from openoctopus.pipelines.base import Receipt
 from openoctopus.scheduler.base import DONE, Again, Entry, Lease, Move, Outcome, Scheduler
+from openoctopus.state import StateKeeper
 
 
 class Page(Receipt):
@@ -38,8 +39,11 @@ class Page(Receipt):
 class Settler:
     """Hands outcomes to the scheduler, many at once where many come."""
 
-    def __init__(self, scheduler: Scheduler, settled: Callable[[int], Awaitable[None]]) -> None:
+    def __init__(
+        self, scheduler: Scheduler, settled: Callable[[int], Awaitable[None]], state: StateKeeper | None = None
+    ) -> None:
         self.scheduler = scheduler
+        self._state = state or StateKeeper()
         self._settled = settled
         self._waiting: list[tuple[Lease, Outcome]] = []
         self._news = asyncio.Event()
@@ -68,8 +72,9 @@ class Settler:
         """Settle all that is ready, and tell how many entries wait again."""
         self._news.clear()
         waiting, self._waiting = self._waiting, []
-        if waiting:
+        state = self._state.changed()  # now, so that what is told belongs to just these pages
+        if waiting or state:
             hit("settle.sent")
-            await self.scheduler.settle(waiting)
+            await self.scheduler.settle(waiting, state)
             hit("settle.committed")
         await self._settled(sum(isinstance(outcome, Again | Move) for _, outcome in waiting))

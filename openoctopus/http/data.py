@@ -37,6 +37,22 @@ _PLAIN = frozenset({float, bool, bytes, type(None)})
 _encoder = msgspec.msgpack.Encoder()
 
 
+def dumped(value: Any, where: str) -> bytes:
+    """The value as bytes. Raises ``InvalidRequest`` that says which part below ``where`` cannot be kept."""
+    try:
+        return _encoder.encode(packed(value, where))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidRequest(f"{where} cannot be kept: {error}") from error
+
+
+def loaded(data: bytes) -> Any:
+    """The value that was dumped. Raises ``InvalidRequest`` for other bytes, and for a class that is no longer there."""
+    try:
+        return _decoder.decode(data)
+    except FORGED as error:
+        raise InvalidRequest(f"not what was kept: {error}") from error
+
+
 def packed(value: Any, where: str) -> Any:
     """The value as MessagePack keeps it. Raises ``InvalidRequest`` that says which part below ``where`` cannot be kept."""
     try:
@@ -249,3 +265,6 @@ _UNPACK: dict[int, Callable[[Any], Any]] = {
     MAPPING: dict,
     SURROGATES: lambda data: data.decode("utf-8", "surrogatepass"),
 }
+
+
+_decoder = msgspec.msgpack.Decoder(ext_hook=unpacked)

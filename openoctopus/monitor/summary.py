@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.table import Table
@@ -33,6 +33,9 @@ class Report:
     slowest: Sequence[HostLoad]
     #: Requests that still wait.
     left: int
+    #: The job's name, and its counts over all of its runs; empty for a crawl that is not kept.
+    job: str = ""
+    totals: Mapping[str, float] = field(default_factory=dict)
     #: Takes the crawl's secrets out of a text.
     hide: Hide = str
 
@@ -93,8 +96,15 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     hosts = [load for load in report.slowest if load.latency]
     if hosts:
         yield "slowest", ", ".join(f"{safe(load.host)} {load.latency * 1000:,.0f} ms" for load in hosts[:LISTED])
+    if report.job:
+        yield "job", _job(report)
     if pages:
         yield "limit", report.bottleneck.sentence
+
+
+def _job(report: Report) -> str:
+    runs, pages, items = (report.totals.get(n, 0) for n in ("runs", "response_received_count", "item_scraped_count"))
+    return f"{report.job}, run {runs:,.0f}: {pages:,.0f} pages and {items:,.0f} items in all"
 
 
 def _lost_items(stats: Stats) -> Iterator[str]:

@@ -7,13 +7,14 @@ decided by the scheduler and nowhere else.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
 
 from openoctopus.plugins import Plugin
+from openoctopus.state import NO_STATE, State
 
 #: The priority of an entry that continues a page (a redirect): the front of its own host; all others are smaller.
 FRONT = 1 << 40
@@ -105,10 +106,6 @@ class Move:
 
 Outcome = Done | Again | Fail | Move
 DONE = Done()
-
-#: What parts of a crawl want to find again when it is resumed, by key.
-State = Mapping[str, bytes]
-NO_STATE: State = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.scheduler.base import (
     NO_ANSWER,
-    NO_STATE,
     Answer,
     Entry,
     FailedEntry,
@@ -18,12 +17,12 @@ from openoctopus.scheduler.base import (
     Lease,
     Outcome,
     Scheduler,
-    State,
 )
 from openoctopus.scheduler.hosts import Host, Politeness
 from openoctopus.scheduler.policy import Policy
 from openoctopus.scheduler.seen import seen_for
 from openoctopus.settings import Settings
+from openoctopus.state import NO_STATE, State
 
 
 class MemoryScheduler(Scheduler):

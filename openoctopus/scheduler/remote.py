@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from openoctopus.channel import Channel
 from openoctopus.scheduler.base import (
     NO_ANSWER,
-    NO_STATE,
     Again,
     Answer,
     Counts,
@@ -18,9 +17,9 @@ from openoctopus.scheduler.base import (
     Lease,
     Outcome,
     Scheduler,
-    State,
 )
 from openoctopus.scheduler.wire import Row, entry_out, failed_in, lease_in, load_in, outcome_out
+from openoctopus.state import NO_STATE, State
 
 #: So many of the entries that were added last are known to be seen, twice over.
 KNOWN = 50_000

@@ -19,12 +19,13 @@ from typing import Any, NoReturn
 
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.exceptions import JobFinished, JobLost, SettingsError
-from openoctopus.scheduler.base import NO_STATE, Done, Entry, Lease, Outcome, State
+from openoctopus.scheduler.base import Done, Entry, Lease, Outcome
 from openoctopus.scheduler.job import Job
 from openoctopus.scheduler.jobfile import JobFile
 from openoctopus.scheduler.journal import Changes
 from openoctopus.scheduler.memory import MemoryScheduler
 from openoctopus.settings import Settings
+from openoctopus.state import NO_STATE, State
 
 logger = logging.getLogger(__name__)
 

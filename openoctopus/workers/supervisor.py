@@ -22,7 +22,8 @@ from openoctopus.result import Result
 from openoctopus.scheduler import Scheduler
 from openoctopus.scheduler.owner import Owner
 from openoctopus.settings import Settings
-from openoctopus.stats import Changes, Stats
+from openoctopus.state import StateKeeper
+from openoctopus.stats import Changes, Stats, Totals
 from openoctopus.workers.mission import Mission, Post
 from openoctopus.workers.process import WorkerProcess, how_it_ended
 
@@ -34,6 +35,8 @@ DEATHS_AT_START = 4
 PAUSE = 0.5
 #: Seconds between two looks at whether the workers live.
 LOOK_EVERY = 0.5
+#: Seconds between two times at which the counts are kept with the job.
+KEEP_EVERY = 5.0
 #: The least time that a worker is given to begin, in seconds.
 BEGIN_WITHIN = 60.0
 #: Seconds of silence after which a worker is ended that was told to hurry.
@@ -59,6 +62,8 @@ class Supervisor:
         self.scheduler: Scheduler = build(
             scheduler_class(settings), settings, dupefilter=self.dupefilter, spider_name=name, **given
         )
+        self.totals = Totals(self.stats)
+        self._state = StateKeeper([self.totals] if settings.JOB else ())
         self._owner = Owner(self.scheduler)
         self._limits = Limits(settings, self.stats, self.stop, self._memory)
         self._workers: set[WorkerProcess] = set()
@@ -104,9 +109,10 @@ class Supervisor:
         """Start the workers, and return when all have ended. Raises what kept the first one from beginning."""
         began = time.monotonic()
         async with self.dupefilter, self.scheduler:
+            await self._state.restore(self.scheduler.kept)
             logger.info("%s begins, %d workers", self.name, self.settings.WORKERS)
             async with asyncio.TaskGroup() as group:
-                watching = [group.create_task(work) for work in (self._watch(), self._limits.watch())]
+                watching = [group.create_task(work) for work in (self._watch(), self._keep(), self._limits.watch())]
                 async with asyncio.TaskGroup() as self._seats:
                     # The first one alone: it tells what is wrong once, and makes the tables.
                     self._seats.create_task(self._seat(1))
@@ -115,6 +121,7 @@ class Supervisor:
             if self._error:
                 raise self._error
             await self._count_given_up()
+            await self.scheduler.settle([], self._state.changed())
             self._end("finished" if not self.scheduler.counts.pending and not self.scheduler.starting else "workers_lost")
             left, slowest = self.scheduler.counts.pending, await self.scheduler.slowest()
             failed = list(await self.scheduler.failed())
@@ -216,6 +223,12 @@ class Supervisor:
                 if worker.silent > (limit if worker.begun else max(limit, BEGIN_WITHIN)):
                     logger.error("worker %d gave no sign of life for %.0f s: it is ended", worker.post.number, worker.silent)
                     worker.kill()
+
+    async def _keep(self) -> None:
+        """Keep the counts of the job, until cancelled."""
+        while True:
+            await asyncio.sleep(KEEP_EVERY)
+            await self.scheduler.settle([], self._state.changed())
 
     def _memory(self) -> float:
         return memory_mb() + sum(worker.memory for worker in self._workers)

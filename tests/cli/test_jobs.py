@@ -80,15 +80,17 @@ async def test_a_job_goes_on_where_it_ended(octopus, site, many, way, workers):
     assert stored(octopus) == expected(site)
 
 
-async def test_what_was_done_is_not_done_again(octopus, site, many):
-    crawl = await octopus.start(*many())
+@pytest.mark.parametrize("workers", [(), ("--workers", "2")], ids=["alone", "workers"])
+async def test_what_was_done_is_not_done_again(octopus, site, many, workers):
+    crawl = await octopus.start(*many(*workers))
     await asked_for(site, 20)
     crawl.send(signal.SIGTERM)
     await crawl.end()
 
-    await octopus(*many())
+    ran = await octopus(*many(*workers))
 
     assert len(site.log) == PAGES + 2, "one for each page, and for robots.txt"
+    assert f"job        job, run 2: {PAGES + 1} pages and {PAGES + 1} items in all" in ran.err
 
 
 async def test_a_second_process_is_refused(octopus, many):

@@ -13,9 +13,9 @@ ROOT = Path(openoctopus.__file__).parent
 
 #: From the lowest to the highest; a room may import from its own and from lower ones.
 FLOORS = [
-    {"exceptions", "folders", "stats", "items", "selector"},
-    {"channel"},
-    {"http", "settings", "failpoints"},
+    {"exceptions", "folders", "items", "selector"},
+    {"channel", "state"},
+    {"http", "settings", "failpoints", "stats"},
     {"log", "interrupts"},
     {"plugins", "spider"},
     {"dupefilter", "downloaders", "downloadermiddlewares", "spidermiddlewares", "extensions", "pipelines"},

@@ -104,6 +104,7 @@ def test_each_room_has_a_page() -> None:
         "crawler": "architecture",
         "result": "architecture",
         "channel": "workers",
+        "state": "jobs",
         "project": "projects",
         "monitor": "progress",
     }
