@@ -77,8 +77,7 @@ def _unprivileged() -> dict[str, Any]:
 class Server(ABC):
     """One server. It ends, and its folder is removed, at the end of the ``with`` block, or when this process ends.
 
-    Nothing waits for the disk: what a program has
-    written outlives its kill -9, and the machine itself does not fail in a test.
+    Nothing waits for the disk: what a program has written outlives its kill -9, and in no test does the machine itself fail.
     """
 
     #: What people call it, and Debian's package of it.
@@ -136,16 +135,13 @@ class Server(ABC):
 
     def start(self) -> None:
         """Start it, and wait until it answers. Raises ``ServerDied`` if it does not."""
+        self._held_by_all, held = os.pipe()
         with self.log.open("ab") as log:
             self._process = Popen(
-                self.running(),
-                cwd=self.folder,
-                stdin=DEVNULL,
-                stdout=log,
-                stderr=STDOUT,
-                start_new_session=True,
-                **_unprivileged(),
-            )
+                self.running(), cwd=self.folder, stdin=DEVNULL, stdout=log, stderr=STDOUT,
+                pass_fds=[held], start_new_session=True, **_unprivileged(),
+            )  # fmt: skip
+        os.close(held)
         watch = ["sh", "-c", _WATCH, str(self.folder), str(self._process.pid), self.last_signal.name.removeprefix("SIG")]
         self._watch = Popen(watch, stdin=PIPE, stderr=DEVNULL, start_new_session=True)
         end = time.monotonic() + PATIENCE
@@ -172,19 +168,25 @@ class Server(ABC):
 
     def kill(self) -> None:
         """Kill -9; it can be started again."""
-        if self._process is not None and self._watch is not None:
+        if self._process and self._watch:
             self._watch.kill()
-            self._watch.communicate()
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self._ended(self._process, self._watch)
 
     def stop(self) -> None:
         """End it, and remove its folder."""
-        if self._process is not None and self._watch is not None:
-            self._watch.stdin.close()  # type: ignore[union-attr]
-            self._process.wait()
-            self._watch.wait()
+        if self._process and self._watch and self._watch.stdin:
+            self._watch.stdin.close()
+            self._ended(self._process, self._watch)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _ended(self, process: Popen[bytes], watch: Popen[bytes]) -> None:
+        """Wait for the end of all its processes: PostgreSQL does not start beside one that is left of the last time."""
+        process.wait()
+        os.read(self._held_by_all, 1)
+        os.close(self._held_by_all)
+        watch.communicate()
+        self._watch = None
 
     @staticmethod
     @abstractmethod
@@ -228,10 +230,6 @@ class PostgreSql(Server):
             "fsync": "off",
         }
         return [program("postgres"), "-D", str(self.data), *[f"--{name}={value}" for name, value in own.items()]]
-
-    def kill(self) -> None:
-        super().kill()
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     @property
     def url(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import shlex
+import shutil
 import sys
 import tempfile
 import time
@@ -47,6 +48,7 @@ def _run(name: str, options: dict[str, Any]) -> int:
         return 1
     for label, value in {**figures, "took": f"{time.monotonic() - began:.1f} s"}.items():
         print(f"  {label:18} {value:,}" if isinstance(value, int) else f"  {label:18} {value}", flush=True)
+    shutil.rmtree(folder)
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 from tests.chaos import ledger, stores
 from tests.chaos.site import ChaosSite, Graph
 from tests.chaos.victim import Victim, Violation, crawl
+from tests.services import missing
 
 #: The whole disk, in bytes.
 SIZE = 96 << 20
@@ -35,7 +36,7 @@ class SmallDisk:
         )
         assert self._holder.stdout is not None
         if await self._holder.stdout.readline() != b"ready\n":
-            raise Violation("this system allows no file system of our own (unshare -Urm)")
+            missing("needs a file system of its own, which this system does not allow (unshare -Urm)")
         self.seen = Path(f"/proc/{self._holder.pid}/root{self.path}")
         return self
 

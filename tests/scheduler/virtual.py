@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import tempfile
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -30,13 +31,10 @@ class InATemporaryFolder(SqliteScheduler):
     """A job that is gone with its scheduler."""
 
     def __init__(self, options: Settings, lease_seconds: float, clock: Callable[[], float]) -> None:
-        self._folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-        options = options.model_copy(update={"JOB": "job", "JOBS_DIR": self._folder})
+        folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        weakref.finalize(self, shutil.rmtree, folder)
+        options = options.model_copy(update={"JOB": "job", "JOBS_DIR": folder})
         super().__init__(RFPDupeFilter(), options, clock=clock, lease=lease_seconds, commit_every=0.0)
-
-    async def close(self) -> None:
-        await super().close()
-        shutil.rmtree(self._folder)
 
 
 class OverASocket(RemoteScheduler):
