@@ -72,6 +72,8 @@ MUTANTS = [
            "if spent and host.given_up and not self._reachable:", "if False:"),
     Mutant("delayed entries of a dead host stay", "policy",
            "self.counts.delayed -= len(host.later or ())", "pass"),
+    Mutant("what a host taught is forgotten at once", "hosts",
+           "now - self.used > KEEP or not (self.failures or self.delay > self.base)", "True"),
     Mutant("nobody notices a revival", "policy",
            "if host.dead != was_dead:", "if host.dead > was_dead:"),
     Mutant("no turn is kept for a fetch from inside", "policy",

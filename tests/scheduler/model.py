@@ -26,6 +26,8 @@ class Site:
     failures: int = 0
     pauses: int = 0
     given_up: bool = False
+    #: When a request last went out or came back.
+    used: float = 0.0
 
     @property
     def dead(self) -> bool:
@@ -68,6 +70,7 @@ class Model:
     now: float = 1000.0
     paused: bool = False
     pages: list[Page] = field(default_factory=list)
+    #: The hosts that are known, by their turns to be looked at.
     sites: dict[str, Site] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
     failed: list[tuple[int, str]] = field(default_factory=list)
@@ -75,10 +78,27 @@ class Model:
     clock: int = 0
 
     def site(self, name: str) -> Site:
+        own = (1, 2.0) if name == self.slow_host else (self.concurrency, self.delay)
+        return self.sites.get(name) or Site(name, *own, delay=own[1])
+
+    def known(self, name: str) -> Site:
+        """A host, which is known from now on; for each new one two others are looked at, and forgotten if they can be."""
         if name not in self.sites:
-            own = (1, 2.0) if name == self.slow_host else (self.concurrency, self.delay)
-            self.sites[name] = Site(name, *own, delay=own[1])
+            for other in list(self.sites)[:2]:
+                site = self.sites.pop(other)
+                if not self.forgettable(site):
+                    self.sites[other] = site
+            self.sites[name] = self.site(name)
         return self.sites[name]
+
+    def forgettable(self, site: Site) -> bool:
+        if self.those("queued", "delayed", "leased", host=site.name) or site.reserved:
+            return False
+        if max(site.next, site.resting, site.promised) > self.now or site.base > (
+            2.0 if site.name == self.slow_host else self.delay
+        ):
+            return False
+        return self.now - site.used > 600 or not (site.failures or site.delay > site.base)
 
     def those(self, *states: str, host: str = "", worker: str | None = None) -> list[Page]:
         return [
@@ -157,8 +177,8 @@ class Model:
             self.duplicates += 1
             return False
         self.seen.add(page.rid)
+        self.known(page.host)
         self.pages.append(page)
-        self.site(page.host)
         self.wait(page, delay)
         return True
 
@@ -170,6 +190,7 @@ class Model:
         self.start(self.site(page.host))
 
     def start(self, site: Site) -> None:
+        site.used = self.now
         site.next = max(site.next, self.now + site.delay) if site.delay else site.next
 
     def extend(self, page: Page) -> None:
@@ -182,6 +203,7 @@ class Model:
             self.end_fetch(self.site(page.host), answer, own_slot=False)
 
     def end_fetch(self, site: Site, answer: Answer, own_slot: bool) -> None:
+        site.used = self.now
         if site.concurrency == 1 or own_slot:
             self.start(site)
         if answer.unreachable:
@@ -236,12 +258,12 @@ class Model:
             self.wait(page, outcome.delay)
 
     def move(self, page: Page, outcome: Move) -> None:
-        page.state = "done"
         new = outcome.entry
         if new.rid not in self.seen:
             moved = Page(new.rid, new.host, new.priority, attempts=page.attempts, front=True)
             self.add(moved, new.delay)
         self.seen.add(outcome.fingerprint)
+        page.state = "done"
 
     def fail(self, page: Page, reason: str) -> None:
         page.state = "failed"
@@ -262,7 +284,7 @@ class Model:
         return len(held)
 
     def reserve(self, host: str, own_slot: bool) -> float:
-        site = self.site(host)
+        site = self.known(host)
         wait = max(site.next, site.resting) - self.now
         room = own_slot or self.flying(site) < (1 if site.dead else site.concurrency)
         if wait > 0 or not room:
@@ -274,12 +296,12 @@ class Model:
         return 0.0
 
     def unreserve(self, host: str, answer: Answer, own_slot: bool) -> None:
-        site = self.site(host)
+        site = self.known(host)
         site.reserved -= not own_slot
         self.end_fetch(site, answer, own_slot)
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
-        site = self.site(host)
+        site = self.known(host)
         if seconds > site.base:
             site.base, site.delay = seconds, max(site.delay, seconds)
             site.next = max(site.next, self.now + seconds)
