@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from tests.services import services
+
+# A shell has those ignored that it starts in the background, and nohup too; the tests send them, also to what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(wrapper=True)
