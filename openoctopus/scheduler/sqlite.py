@@ -29,8 +29,8 @@ from openoctopus.state import NO_STATE, State
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two commits: what waits for one shares it with all that came meanwhile.
-COMMIT_EVERY = 0.05
+#: Commits take so much of the time, at most.
+COMMIT_SHARE = 0.1
 #: Seconds before another try to write on a disk that is full or away.
 PAUSE = 5.0
 #: After a crawl that was killed so many pages are noted down before each is fetched: the one that killed it may be among them.
@@ -45,6 +45,9 @@ class SqliteScheduler(MemoryScheduler):
     another spider's; ``JobFinished`` if nothing is left to do.
     """
 
+    #: Seconds between two commits, at most: what waits for one shares it with all that came meanwhile.
+    commit_every = 0.05
+
     def __init__(
         self,
         dupefilter: RFPDupeFilter,
@@ -53,7 +56,6 @@ class SqliteScheduler(MemoryScheduler):
         spider_name: str = "",
         clock: Callable[[], float] = time.monotonic,
         lease: float = math.inf,
-        commit_every: float = COMMIT_EVERY,
     ) -> None:
         super().__init__(dupefilter, settings, clock=clock, lease=lease)
         if not settings.JOB:
@@ -63,8 +65,8 @@ class SqliteScheduler(MemoryScheduler):
         self._max_failed = settings.MAX_FAILED
         self._dupefilter = dupefilter
         self._spider_name = spider_name
-        self._commit_every = commit_every
-        self._committed_at = -math.inf
+        #: When the next commit may be.
+        self._commit_at = -math.inf
         #: Whether it can be written to.
         self._is_ready = True
         self._news = asyncio.Event()
@@ -219,7 +221,7 @@ class SqliteScheduler(MemoryScheduler):
         """Commit again and again, the last time when the job is closed."""
         while not self._closing.is_set():
             await self._news.wait()
-            await self._pause(self._committed_at + self._commit_every - time.monotonic())
+            await self._pause(self._commit_at - time.monotonic())
             self._news.clear()
             await self._commit()
         is_finished = bool(self._meta["drawn"]) and not self.counts.pending
@@ -239,6 +241,7 @@ class SqliteScheduler(MemoryScheduler):
         self._new_changes()
         loop, is_last = asyncio.get_running_loop(), False
         while True:
+            began = time.monotonic()
             try:
                 await loop.run_in_executor(self._thread, self._file.commit, changes, meta)
                 break
@@ -253,7 +256,8 @@ class SqliteScheduler(MemoryScheduler):
         if not self._is_ready:
             logger.warning("job %s can be written again", self.job.name)
             self._is_ready = True
-        self._committed_at = time.monotonic()
+        ended = time.monotonic()
+        self._commit_at = ended + min(self.commit_every, (ended - began) / COMMIT_SHARE)
         committed.set_result(None)
 
     def _lose(self, what: str, *committed: asyncio.Future[None]) -> NoReturn:

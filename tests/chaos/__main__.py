@@ -14,13 +14,17 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from tests.chaos import away, disk, soak
+from tests.chaos import away, disk, drain, faults, kills, poison, soak
 from tests.chaos.victim import Violation
 
 Figure = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 FIGURES: dict[str, Figure] = {
+    "kills": kills.run,
+    "faults": faults.run,
+    "poison": poison.run,
     "away": away.run,
     "disk": disk.run,
+    "drain": drain.run,
     "soak": soak.run,
 }
 

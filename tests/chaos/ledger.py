@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tests.chaos.site import ChaosSite
 from tests.chaos.stores import Store
 from tests.chaos.victim import Violation
 
 
-async def check(site: ChaosSite, stores: Mapping[str, Store]) -> dict[str, int]:
+async def check(site: ChaosSite, stores: Mapping[str, Store], failed: Collection[int] = ()) -> dict[str, int]:
     """Every page was fetched, and every item is in every store exactly once. Returns what there was to count.
 
-    Raises ``Violation`` that says what is lost or doubled, and where.
+    What is only on pages that ``failed``, or behind them, may be missing. Raises ``Violation`` that says what is lost or
+    doubled, and where.
     """
-    never = set(range(site.graph.pages)) - set(site.asked)
+    never = site.graph.found(failed) - set(site.asked) - {*failed}
     if never:
         raise Violation(f"{len(never)} pages were never asked for: {some(never)}")
-    expected = site.graph.expected()
+    expected = site.graph.expected(failed)
     for name, store in stores.items():
-        compare(name, expected, await store.keys())
+        compare(name, expected, await store.keys(), site.graph.expected())
     return {"pages": site.graph.pages, "items": len(expected), "fetched again": site.requests - site.graph.pages}
 
 

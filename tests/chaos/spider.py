@@ -9,6 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from openoctopus import Request, Response, Spider
+from openoctopus.pipelines import ItemPipeline
+
+
+class Passes(ItemPipeline):
+    """Something for an item to pass before it is stored."""
+
+    async def process_item(self, item: Any, spider: Spider) -> Any:
+        return item
 
 
 class Graph(Spider):
@@ -18,6 +26,7 @@ class Graph(Spider):
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "RETRY_DELAY": 0.1,
+        "ITEM_PIPELINES": {Passes: 100},
     }
 
     def __init__(self, site: str, **arguments: Any) -> None:

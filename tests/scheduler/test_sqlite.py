@@ -23,6 +23,12 @@ from openoctopus.scheduler.base import DONE, Again, Fail, Move
 from tests.scheduler.virtual import balanced, claimed, done, entries, entry, rids, settings
 
 
+class Eager(SqliteScheduler):
+    """Does not wait for others to share a commit."""
+
+    commit_every = 0.0
+
+
 class Jobs:
     """Opens a job in a folder, as one process after the other would."""
 
@@ -33,7 +39,7 @@ class Jobs:
     def make(self, spider: str = "news", dupefilter: RFPDupeFilter | None = None, **options: object) -> SqliteScheduler:
         self.dupefilter = dupefilter or RFPDupeFilter()
         given = settings(**{"JOB": "job", "JOBS_DIR": str(self.folder), **options})
-        return SqliteScheduler(self.dupefilter, given, spider_name=spider, commit_every=0.0)
+        return Eager(self.dupefilter, given, spider_name=spider)
 
     @asynccontextmanager
     async def killed(self, **options: object) -> AsyncIterator[SqliteScheduler]:

@@ -30,11 +30,13 @@ def in_memory(settings: Settings, lease_seconds: float, clock: Callable[[], floa
 class InATemporaryFolder(SqliteScheduler):
     """A job that is gone with its scheduler."""
 
+    commit_every = 0.0
+
     def __init__(self, options: Settings, lease_seconds: float, clock: Callable[[], float]) -> None:
         folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         weakref.finalize(self, shutil.rmtree, folder)
         options = options.model_copy(update={"JOB": "job", "JOBS_DIR": folder})
-        super().__init__(RFPDupeFilter(), options, clock=clock, lease=lease_seconds, commit_every=0.0)
+        super().__init__(RFPDupeFilter(), options, clock=clock, lease=lease_seconds)
 
 
 class OverASocket(RemoteScheduler):
