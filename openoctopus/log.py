@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -34,6 +35,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _USERINFO = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 _PASSWORD = re.compile(r"://[^/?#\s:@]*:([^/?#\s]*)@")
 _SECRET_ARGUMENT = re.compile(r"([?&;][\w.-]*(?:passw|secret|token|api_?key|signature)[\w.-]*=)[^&;#\s'\"<>]*", re.IGNORECASE)
+#: A part of a date's layout: flags and a width (GNU), a modifier, the letter.
+_DATE_PART = re.compile("%[-_0^#]*[0-9]*[EO]?.?", re.DOTALL)
 #: By level; the rest is plain.
 _COLORS = {"DEBUG": "\x1b[2m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[1;31m"}
 
@@ -249,12 +252,21 @@ def _formatter(settings: Settings, *, colored: bool) -> logging.Formatter:
     hide = hiding(settings)
     if settings.LOG_JSON:
         return JsonFormatter(hide)
+    _check_date(settings.LOG_DATEFORMAT)
     try:
         formatter = LineFormatter(settings.LOG_FORMAT, settings.LOG_DATEFORMAT, hide, colored=colored)
         formatter.format(logging.makeLogRecord({"name": "octopus", "levelname": "INFO"}))
     except (ValueError, TypeError, KeyError) as error:
         raise SettingsError(f"LOG_FORMAT = {settings.LOG_FORMAT!r} fits no record: {error}") from error
     return formatter
+
+
+def _check_date(layout: str) -> None:
+    """Raises ``SettingsError`` for what ``time.strftime`` leaves as it is, or takes the percent sign from."""
+    for part in _DATE_PART.findall(layout):
+        if part != "%%" and time.strftime(part) in (part, part[1:]):
+            hint = "; LOG_FORMAT has %(msecs)03d" if part == "%f" else ""
+            raise SettingsError(f"LOG_DATEFORMAT = {layout!r}: {part} is nothing that time.strftime knows{hint}")
 
 
 def _file(settings: Settings) -> logging.Handler:

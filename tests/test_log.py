@@ -203,6 +203,17 @@ def test_a_layout_that_fits_no_record_is_refused(layout):
         logged(LOG_FORMAT=layout)
 
 
+@pytest.mark.parametrize("layout", ["%Q", "%H:%M:%S.%f", "at %", "%Y%_", "%E"])
+def test_a_time_that_strftime_does_not_know_is_refused(layout):
+    with pytest.raises(SettingsError, match="LOG_DATEFORMAT"):
+        logged(LOG_DATEFORMAT=layout)
+
+
+@pytest.mark.parametrize("layout", ["", "100%%", "%d.%m.%Y %H:%M:%S %z", "%c %A %B %j %U %p", "时间 %H时%M分"])
+def test_a_time_that_strftime_knows_is_not(layout):
+    assert logged(lambda logger: logger.error("x"), LOG_DATEFORMAT=layout)
+
+
 def test_everything_is_as_before_afterwards():
     root = logging.getLogger()
     before = root.level, list(root.handlers), logging.getLogger("asyncio").level

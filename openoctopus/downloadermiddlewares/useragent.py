@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from zlib import crc32
@@ -30,27 +32,28 @@ Pairs = list[tuple[str, str]]
 class UserAgentMiddleware(DownloaderMiddleware):
     """Sets User-Agent where the request does not: ``user_agent``, or one of ``user_agents``.
 
-    ``user_agents`` is a list, or ``"desktop"`` or ``"mobile"``: current browsers with the client hints that belong to them.
-    A session keeps its own, requests without a session keep one per host. Under ``impersonate`` the browser's own is sent
-    unless one was chosen.
+    ``user_agents`` is a list, or ``"desktop"`` or ``"mobile"``: current browsers with the client hints that belong to them;
+    a list may name both. A session keeps its own, requests without a session keep one per host. Under ``impersonate`` the
+    browser's own is sent unless one was chosen. Raises ``SettingsError`` for what no header can be, and for words that name
+    no kind of browser.
     """
 
     def __init__(self, user_agent: str = "", user_agents: Sequence[str] | str = (), impersonate: str = "") -> None:
-        self.user_agents = user_agents
+        if isinstance(user_agents, str):
+            _check_kind(user_agents)
+        self._names = [user_agents] if isinstance(user_agents, str) else list(user_agents)
         _check("USER_AGENT", user_agent)
-        _check("USER_AGENTS", *([user_agents] if isinstance(user_agents, str) else user_agents))
+        _check("USER_AGENTS", *self._names)
         self.user_agent = user_agent or ("" if impersonate or user_agents else default_user_agent())
         #: What is sent over http, and over https: only there do browsers send client hints.
         self._choices: list[tuple[Pairs, Pairs]] = []
 
     async def open(self) -> None:
-        kind = self.user_agents if isinstance(self.user_agents, str) else "".join(self.user_agents[:1])
-        if kind in _BROWSERS:
-            self._choices = [_browser(kind) for _ in range(_CROWD)]
-        else:
-            names = [self.user_agents] if isinstance(self.user_agents, str) else list(self.user_agents)
-            plain: list[Pairs] = [[("User-Agent", name)] for name in names or [self.user_agent] if name]
-            self._choices = [(pairs, pairs) for pairs in plain]
+        for name in filter(None, self._names or [self.user_agent]):
+            if name in _BROWSERS:
+                self._choices += [_browser(name) for _ in range(_CROWD)]
+            else:
+                self._choices.append(([("User-Agent", name)], [("User-Agent", name)]))
 
     def process_request(self, request: Request, spider: Spider) -> None:
         choices = self._choices
@@ -76,6 +79,15 @@ def _check(option: str, *names: str) -> None:
             name.encode("latin-1")
         except (InvalidRequest, UnicodeError):
             raise SettingsError(f"{option}: {name!r} cannot be sent: a User-Agent is one line of latin-1") from None
+
+
+def _check_kind(text: str) -> None:
+    """Raises ``SettingsError`` for words that name no kind of browser: sent as they are they would give every request away."""
+    if text and text not in _BROWSERS and not re.search(r"[^\w\s,;-]", text):
+        words = re.findall(r"[\w-]+", text.lower())
+        known = [word for word in words if word in _BROWSERS]
+        guess = f"write {json.dumps(known if len(known) > 1 else known[0])}" if known else 'there are "desktop" and "mobile"'
+        raise SettingsError(f"USER_AGENTS = {text!r} is no kind of browser: {guess}; a User-Agent of your own goes into a list")
 
 
 def default_user_agent() -> str:

@@ -158,6 +158,10 @@ class Host:
             return best
         return max(self.queues[FRONT][0].priority, -min(self.keys[1:3], default=FRONT))
 
+    def turn(self) -> int:
+        """Which of the hosts comes first: the smallest. A dead one comes after all the living, whatever its priority."""
+        return -self.rank() + (2 * FRONT if self.dead else 0)
+
     def clear(self) -> list[Entry]:
         """Take out all that waits or is delayed, best first."""
         entries = [entry for key in sorted(self.keys) for entry in self.queues[-key]]

@@ -282,7 +282,7 @@ class Policy:
             self._reachable += -host.pending if host.dead else host.pending
         if answer.unreachable and host.hopeless and not self._reachable:
             self._give_up(host)
-        if answer.unreachable:
+        if answer.unreachable or host.dead != was_dead:
             self._turns.place(host, now)
         else:
             self._turns.freed(host, now)

@@ -1,4 +1,6 @@
-"""Whose turn it is: hosts that can be asked now, best priority first and the longest waiting next; and those that rest."""
+"""Whose turn it is: hosts that can be asked now, living ones before dead ones, then best priority, then the longest waiting;
+and those that rest.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        # Items are (-priority or time, number, host); one that is no longer its host's place is stale.
+        # Items are (turn or time, number, host); one that is no longer its host's place is stale.
         self._runnable: list[tuple[Any, ...]] = []
         self._snoozed: list[tuple[Any, ...]] = []
         #: Hosts without hope: snoozed too, unless only such are left.
@@ -39,7 +41,7 @@ class Turns:
             host.place = (ready_at, self._number, host)
             self._push(self._resting if host.hopeless and host.resting > now else self._snoozed, host.place)
         else:
-            host.place = (-host.rank(), self._number, host)
+            host.place = (host.turn(), self._number, host)
             self._push(self._runnable, host.place)
 
     def _push(self, heap: list[tuple[Any, ...]], item: tuple[Any, ...]) -> None:
@@ -55,7 +57,7 @@ class Turns:
 
     def pushed(self, host: Host, now: float) -> None:
         """An entry joined those that wait: a more urgent one lifts its host."""
-        if host.place is None or (not host.snoozed and host.rank() > -host.place[0]):
+        if host.place is None or (not host.snoozed and host.turn() < host.place[0]):
             self.place(host, now)
 
     def first(self, now: float) -> Host | None:

@@ -97,7 +97,7 @@ class Fetching(Theme):
     USER_AGENT: str = ""
     """The User-Agent header; empty: OpenOctopus and its version."""
     USER_AGENTS: OneOrMany = ()
-    """A list to choose from, kept per host or session; or "desktop", "mobile": current browsers with matching client hints."""
+    """A list to choose from, kept per host or session; "desktop", "mobile": current browsers with matching client hints."""
     DEFAULT_REQUEST_HEADERS: Entries = {
         "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
         "Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8",

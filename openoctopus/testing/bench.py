@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 
 from openoctopus.http import Request, Response
 from openoctopus.spider import Spider
-from openoctopus.testing.process import serve
+from openoctopus.testing.process import port, serve
 
 PER_LIST = 20
 SECTIONS = 10
@@ -207,7 +207,7 @@ class BenchSpider(Spider):
 
 def main() -> None:
     parser = ArgumentParser(prog="python -m openoctopus.testing.bench", description="Serve the bench site on loopback.")
-    parser.add_argument("--port", type=int, default=8000, help="0: any free one (default: 8000)")
+    parser.add_argument("--port", type=port, default=8000, help="0: any free one (default: 8000)")
     parser.add_argument("--pages", type=int, default=10_000, help="pages in all (default: 10000)")
     parser.add_argument("--size", type=int, default=5_000, help="bytes of an article, about (default: 5000)")
     parser.add_argument("--until-eof", action="store_true", help="stop when standard input ends")

@@ -56,11 +56,23 @@ def _end(child: Popen[bytes]) -> None:
         child.kill()
 
 
+def port(text: str) -> int:
+    """A port as an argument names it. Raises ``ValueError`` for what is none; uvloop would take its last 16 bits."""
+    if not 0 <= (number := int(text)) <= 65535:
+        raise ValueError(text)
+    return number
+
+
 def serve(site: Servable, *, until_eof: bool) -> None:
-    """Open a site, print its URL, and serve it until Ctrl-C, or until standard input ends."""
+    """Open a site, print its URL, and serve it until Ctrl-C, or until standard input ends.
+
+    Raises ``SystemExit`` with a line that says why it cannot be opened.
+    """
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(site, until_eof))
+    except OSError as error:
+        raise SystemExit(f"the site cannot be served: {error}; --port 0 takes any free port") from error
     except KeyboardInterrupt:
         pass
 

@@ -155,6 +155,32 @@ async def test_others_are_not_held_up_by_dead_hosts(scheduler: Scheduler) -> Non
     assert await served(scheduler) == [101, 102, 103, 104, 105]
 
 
+async def test_tries_of_dead_hosts_come_after_all_that_can_be_had_of_the_living(scheduler: Scheduler, clock: Clock) -> None:
+    for number in range(20):
+        await scheduler.add(entries(10, f"dead{number}.example", first=100 * number + 1001, priority=9))
+        await dies(scheduler)
+    clock.passes(DEAD_PAUSE)
+    await scheduler.add(entries(5, "b.example", first=101, priority=-9))
+
+    claimed_now = await rids(scheduler)
+
+    assert claimed_now[:5] == [101, 102, 103, 104, 105]
+    assert len(claimed_now) == 5 + 20
+
+
+async def test_a_host_that_came_back_has_its_turn_among_the_living(scheduler: Scheduler, clock: Clock) -> None:
+    await scheduler.add(entries(10, "a.example", priority=5))
+    slow = await claimed(scheduler)
+    await dies(scheduler)
+    clock.passes(DEAD_PAUSE)
+    await scheduler.add(entries(2, "b.example", first=101))
+    assert await scheduler.runnable()
+
+    await done(scheduler, slow)
+
+    assert (await claimed(scheduler)).entry.host == "a.example"
+
+
 # When only dead hosts are left
 
 

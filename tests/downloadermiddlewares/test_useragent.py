@@ -9,6 +9,7 @@ import pytest
 
 import openoctopus
 from openoctopus.downloadermiddlewares import UserAgentMiddleware
+from openoctopus.exceptions import SettingsError
 from openoctopus.http import Headers, Request
 from openoctopus.plugins import build
 from openoctopus.settings import Settings
@@ -90,3 +91,35 @@ async def test_an_impersonated_browser_speaks_for_itself_unless_one_was_chosen()
     assert sent(await made(IMPERSONATE="chrome")).raw == []
     assert sent(await made(IMPERSONATE="chrome", USER_AGENT="mine"))["User-Agent"] == "mine"
     assert sent(await made(IMPERSONATE="chrome", USER_AGENTS=["mine"]))["User-Agent"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("tablet", 'there are "desktop" and "mobile"'),
+        ("destkop", 'there are "desktop" and "mobile"'),
+        ("chrome", 'there are "desktop" and "mobile"'),
+        ("Desktop", 'write "desktop"'),
+        (" mobile ", 'write "mobile"'),
+        ("desktop,mobile", r'write \["desktop", "mobile"\]'),
+    ],
+)
+async def test_words_that_are_no_kind_of_browser_are_refused(text: str, hint: str) -> None:
+    with pytest.raises(SettingsError, match=hint):
+        await made(USER_AGENTS=text)
+
+
+async def test_what_looks_like_a_user_agent_is_one_and_so_is_a_word_in_a_list() -> None:
+    assert sent(await made(USER_AGENTS="mine/1.0"))["User-Agent"] == "mine/1.0"
+    assert sent(await made(USER_AGENTS=["mine"]))["User-Agent"] == "mine"
+
+
+async def test_a_list_may_name_kinds_of_browsers() -> None:
+    middleware = await made(USER_AGENTS=["desktop", "mobile", "mine/1.0"])
+
+    names = {sent(middleware, f"http://h{number}.example/")["User-Agent"] for number in range(3000)}
+
+    assert "mine/1.0" in names
+    assert any("Android" in name for name in names)
+    assert any("Windows" in name for name in names)
+    assert not names & {"desktop", "mobile"}

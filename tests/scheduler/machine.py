@@ -44,7 +44,7 @@ class Crawl(RuleBasedStateMachine):
         self.leases: list[tuple[Lease, Page]] = []
         self.reserved: list[tuple[str, bool]] = []
         #: How often a host that could have gone was passed over for another one, by its rank.
-        self.passed: dict[str, tuple[int, Counter[str]]] = {}
+        self.passed: dict[str, tuple[tuple[bool, int], Counter[str]]] = {}
         self.fresh_rid = 1000
 
     def teardown(self) -> None:
@@ -107,7 +107,7 @@ class Crawl(RuleBasedStateMachine):
         self.leases.append((lease, page))
         return lease
 
-    def take_turn(self, host: str, ranks: dict[str, int]) -> None:
+    def take_turn(self, host: str, ranks: dict[str, tuple[bool, int]]) -> None:
         for other, rank in ranks.items():
             if other != host and rank >= ranks[host]:
                 times = self.passed.setdefault(other, (rank, Counter()))[1]

@@ -130,9 +130,11 @@ class Model:
         waiting = sorted((page for page in self.those("queued") if page.lost), key=lambda p: p.order)
         return next((page for page in waiting if self.can_go(self.site(page.host))), None)
 
-    def runnable_hosts(self) -> dict[str, int]:
+    def runnable_hosts(self) -> dict[str, tuple[bool, int]]:
+        """Which hosts could be asked, and what goes first: whether they live, then their priority."""
         names = {page.host for page in self.those("queued") if not page.lost}
-        return {name: self.rank(name) for name in sorted(names) if self.can_go(self.site(name))}
+        sites = [self.site(name) for name in sorted(names)]
+        return {site.name: (not site.dead, self.rank(site.name)) for site in sites if self.can_go(site)}
 
     def may_go(self, worker: str) -> set[int]:
         """Which entries that worker may be given now."""

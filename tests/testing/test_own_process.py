@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 import time
 from asyncio.subprocess import PIPE
@@ -20,6 +21,14 @@ async def is_up(url: str) -> bool:
             return answer.status == 200
     except aiohttp.ClientError:
         return False
+
+
+async def refused(module: str, *arguments: str) -> tuple[int | None, str]:
+    """The exit code of a site that cannot be served, and what it says."""
+    child = await asyncio.create_subprocess_exec(sys.executable, "-m", module, *arguments, stderr=PIPE)
+    async with asyncio.timeout(20):
+        _, said = await child.communicate()
+    return child.returncode, said.decode()
 
 
 @pytest.mark.parametrize(
@@ -43,6 +52,26 @@ async def test_a_child_that_does_not_start_is_an_error(capfd):
         child.__enter__()
 
     assert "invalid int value: 'many'" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["openoctopus.testing.bench", "openoctopus.testing.news"])
+async def test_a_port_that_is_taken_is_said_in_a_line(module):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        code, said = await refused(module, "--port", str(other.getsockname()[1]))
+
+    assert code == 1
+    assert said.startswith("the site cannot be served: ")
+    assert said.endswith("--port 0 takes any free port\n")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("module", ["openoctopus.testing.bench", "openoctopus.testing.news"])
+@pytest.mark.parametrize("port", ["70000", "-1", "http"])
+async def test_what_is_no_port_is_refused(module, port):
+    code, said = await refused(module, "--port", port)
+
+    assert code == 2
+    assert f"argument --port: invalid port value: '{port}'" in said
 
 
 async def test_a_child_ends_when_its_parent_is_killed():
