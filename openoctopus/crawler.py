@@ -259,9 +259,10 @@ class Crawler:
         async with AsyncExitStack() as stack:
             for part in self._parts():
                 await stack.enter_async_context(part)
-            await self.state.restore(self.scheduler.kept)
+            await self.state.restore(self.scheduler.kept, self.engine.settler.flush)
             await self.chain.open()
             await self.observers.opened()
+            await self.engine.settler.flush()  # a job knows every file before something is in it
             logger.info("%s begins", self.spider.name)
             if armed():
                 logger.warning("failpoints are armed, faults will happen: %s", ", ".join(armed()))
@@ -305,11 +306,19 @@ class Crawler:
         reason = self.engine.reason or "failed"
         await self.chain.close(hurried=self.engine.hurried)
         await self.engine.finish()
+        if self.is_finished:
+            await self.state.finished()
         for name in ("close", "closed"):
             await self._close_spider(name, reason)
         await self.observers.closed(reason)
         await self.observers.drain()
         self.spider._fetch = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all first requests were drawn, and every request is at its end."""
+        scheduler = self.scheduler
+        return not scheduler.starting and not scheduler.counts.pending and not self.stats.get("start_error")
 
     async def _close_spider(self, name: str, reason: str) -> None:
         method = getattr(self.spider, name, None)

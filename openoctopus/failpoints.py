@@ -38,6 +38,7 @@ NAMES = {
     "children.added": "the scheduler has taken them",
     "store.write": "a store gets a batch of items",
     "store.half": "the items are written, but not yet durable",
+    "feed.widening": "a file with more columns takes the place of the narrower one",
     "store.flushed": "the batch is durable, and nobody knows it yet",
     "settle.sent": "outcomes go to the scheduler",
     "job.half": "the job's file has got what changed, but not yet for good",

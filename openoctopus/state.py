@@ -17,6 +17,8 @@ class Stateful(ABC):
 
     #: Its name among all parts of the crawl, the same in each run.
     state_prefix: str
+    #: Has what changed kept now, without a wait for the next page; returns when it is. There once ``restore_state`` was called.
+    keep_state: Callable[[], Awaitable[None]]
 
     @abstractmethod
     def changed_state(self) -> State:
@@ -31,6 +33,9 @@ class Stateful(ABC):
 
         Not called at all for a crawl that is not kept. Raises ``SettingsError`` if the crawl cannot go on with it.
         """
+
+    async def finished(self) -> None:  # noqa: B027  # a hook that few need
+        """Called when nothing is left to do for the job, once everything is closed and kept."""
 
 
 class StateKeeper:
@@ -48,8 +53,14 @@ class StateKeeper:
             return NO_STATE
         return {f"{part.state_prefix}/{key}": value for part in self._parts for key, value in part.changed_state().items()}
 
-    async def restore(self, kept: Callable[[str], Awaitable[State]]) -> None:
-        """Give each part what ``kept`` has under its prefix."""
+    async def restore(self, kept: Callable[[str], Awaitable[State]], keep: Callable[[], Awaitable[None]]) -> None:
+        """Give each part what ``kept`` has under its prefix; ``keep`` settles what there is to settle, with the state."""
         for part in self._parts:
+            part.keep_state = keep
             prefix = f"{part.state_prefix}/"
             part.restore_state({key.removeprefix(prefix): value for key, value in (await kept(prefix)).items()})
+
+    async def finished(self) -> None:
+        """Nothing is left to do for the job."""
+        for part in self._parts:
+            await part.finished()

@@ -60,6 +60,8 @@ class Engine:
         self._news = 0
         #: Pages were settled, so that more first requests may be drawn.
         self._room = asyncio.Event()
+        #: The spider gave the last of its first requests and items.
+        self._drawn = False
         #: First requests on their way to the scheduler.
         self._adding: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -108,6 +110,8 @@ class Engine:
     async def finish(self) -> None:
         """Settle what was read, once the pipelines are closed."""
         await self.settler.flush()
+        if self.scheduler.starting and self._drawn and self.settler.first_ones_safe.is_set():
+            await self._end_start()
 
     async def _settled(self, waiting: int) -> None:
         await self.carrier.take_given_up()
@@ -131,7 +135,7 @@ class Engine:
                         return
             finally:
                 await self._add_rest(page)
-            await self.scheduler.end_start()
+            self._drawn = True
         except CloseSpider as closing:
             self.stop(closing.reason)
         except Exception as error:
@@ -141,6 +145,15 @@ class Engine:
         finally:
             page.end(DONE)
             self._wake_all()
+        if self._drawn:
+            await self.settler.first_ones_safe.wait()
+            await self._end_start()
+            self._wake_all()
+
+    async def _end_start(self) -> None:
+        """All first requests are added and all first items are durable: neither is needed again."""
+        await self.settler.flush()
+        await self.scheduler.end_start()
 
     async def _take_start(self, page: Page, found: Any) -> None:
         found = self.parts.admission.start(found)

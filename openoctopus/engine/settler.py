@@ -47,11 +47,15 @@ class Settler:
         self._settled = settled
         self._waiting: list[tuple[Lease, Outcome]] = []
         self._news = asyncio.Event()
+        #: All that ``spider.start()`` yielded is safe.
+        self.first_ones_safe = asyncio.Event()
 
     def settle(self, page: Page) -> None:
         """All that the page yielded is safe."""
         if page.lease is not None:
             self.give(page.lease, page.outcome)
+        else:
+            self.first_ones_safe.set()
 
     def give(self, lease: Lease, outcome: Outcome) -> None:
         """End a lease by an outcome, soon."""

@@ -109,7 +109,7 @@ class Supervisor:
         """Start the workers, and return when all have ended. Raises what kept the first one from beginning."""
         began = time.monotonic()
         async with self.dupefilter, self.scheduler:
-            await self._state.restore(self.scheduler.kept)
+            await self._state.restore(self.scheduler.kept, self._keep_state)
             logger.info("%s begins, %d workers", self.name, self.settings.WORKERS)
             async with asyncio.TaskGroup() as group:
                 watching = [group.create_task(work) for work in (self._watch(), self._keep(), self._limits.watch())]
@@ -121,7 +121,7 @@ class Supervisor:
             if self._error:
                 raise self._error
             await self._count_given_up()
-            await self.scheduler.settle([], self._state.changed())
+            await self._keep_state()
             self._end("finished" if not self.scheduler.counts.pending and not self.scheduler.starting else "workers_lost")
             left, slowest = self.scheduler.counts.pending, await self.scheduler.slowest()
             failed = list(await self.scheduler.failed())
@@ -228,7 +228,10 @@ class Supervisor:
         """Keep the counts of the job, until cancelled."""
         while True:
             await asyncio.sleep(KEEP_EVERY)
-            await self.scheduler.settle([], self._state.changed())
+            await self._keep_state()
+
+    async def _keep_state(self) -> None:
+        await self.scheduler.settle([], self._state.changed())
 
     def _memory(self) -> float:
         return memory_mb() + sum(worker.memory for worker in self._workers)

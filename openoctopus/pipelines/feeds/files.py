@@ -34,6 +34,8 @@ class DiskFile:
         # Lines may be added to by several crawls: the system puts each batch at the end.
         self._is_shared = form.is_shared and not self._replaces
         self._resume = Resume(0, is_empty=True)
+        #: Items that were written to it.
+        self.count = 0
 
     def open(self) -> None:
         """Make the file, or see how it goes on. Raises ``SettingsError`` that says what stands in the way."""
@@ -57,6 +59,10 @@ class DiskFile:
         """A name beside the target that nobody has."""
         return f"{self._target}.{secrets.token_hex(4)}.tmp"
 
+    def _wider(self) -> str:
+        """Where it is written anew with more columns."""
+        return self._beside()
+
     def _mode(self) -> str:
         if self._is_shared:
             return "a"
@@ -64,9 +70,9 @@ class DiskFile:
 
     def _opened(self, mode: str) -> FileIO:
         file = FileIO(self._now, mode)
-        if not self._is_shared and sys.platform != "win32":
+        if sys.platform != "win32":
             try:
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file.fileno(), (fcntl.LOCK_SH if self._is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.close()
                 raise SettingsError(f"cannot append to {self.path}: another crawl is writing to it") from None
@@ -96,6 +102,7 @@ class DiskFile:
         data = self._packed(self._resume.lead + form.body(records, first=self._resume.is_empty))
         self._put(data, self._packed(form.closing))
         self._resume = Resume(self._resume.end + len(data))
+        self.count += len(records)
 
     def _put(self, data: bytes, closing: bytes) -> None:
         """Write after the last item, in one step where the system can; undo it if it fails."""
@@ -105,11 +112,15 @@ class DiskFile:
         try:
             while written < len(rest):
                 written += file.write(rest[written:]) or 0
+            self._written()
         except OSError:
             self._undo(written)
             raise
         if not self._is_shared:
             file.truncate()
+
+    def _written(self) -> None:
+        """All bytes were handed to the system."""
 
     def _undo(self, written: int) -> None:
         file = self._file
@@ -125,17 +136,27 @@ class DiskFile:
         """Have more columns: the lines so far are written anew, in a file that takes the place of this one."""
         logger.warning("%s: new field %s, a new column that is empty in the lines so far", self.path, ", ".join(names))
         if not self._resume.is_empty:
-            beside = self._beside()
+            beside = self._wider()
             try:
                 self._write_wider(beside, names)
             except OSError:
                 os.unlink(beside)
                 raise
             self._file.close()
-            os.replace(beside, self._now)
-            self._file = self._opened("r+")
-            self._resume = Resume(os.path.getsize(self._now))
+            try:
+                self._swap(beside)
+            finally:
+                self._file = self._opened("r+")
+            self._swapped()
         self._format.add(names)
+
+    def _swap(self, beside: str) -> None:
+        """Have the file beside this one take its place."""
+        os.replace(beside, self._now)
+
+    def _swapped(self) -> None:
+        """It did."""
+        self._resume = Resume(os.path.getsize(self._now))
 
     def _write_wider(self, path: str, names: Sequence[str]) -> None:
         charset = self._format.charset
@@ -152,12 +173,17 @@ class DiskFile:
                 self._file.write(whole(b"", self._format.options.compression))
             os.fsync(self._file.fileno())
         self._file.close()
-        if self._replaces and keep:
-            if not self._is_new:
+        if keep:
+            self._take_place()
+        elif self._replaces or self._is_new:
+            os.unlink(self._now)
+
+    def _take_place(self) -> None:
+        """Stand in the place of the file that is replaced."""
+        if self._now != self._target:
+            if os.path.exists(self._target):
                 shutil.copymode(self._target, self._now)
             os.replace(self._now, self._target)
-        elif self._replaces or (self._is_new and not keep):
-            os.unlink(self._now)
 
 
 def _blocks(texts: Iterable[str]) -> Iterator[str]:

@@ -35,12 +35,13 @@ class Names:
     def start(self, spider: Spider) -> None:
         """Learn what is known of the crawl. Raises ``SettingsError`` for a placeholder that nothing stands for."""
         self._spider = spider
-        self._started = _now()
+        #: When the crawl began, as it is written into names.
+        self.started = _now()
         self.path(1, "item")
 
     def path(self, batch_id: int, item_class: str) -> str:
         """Where one file of items goes."""
-        own = {"time": self._started, "batch_id": batch_id, "batch_time": _now(), "item_class": item_class}
+        own = {"time": self.started, "batch_id": batch_id, "batch_time": _now(), "item_class": item_class}
         return _PERCENT.sub(lambda found: self._filled(found, own), self.template)
 
     def _filled(self, found: re.Match[str], own: Mapping[str, Any]) -> str:

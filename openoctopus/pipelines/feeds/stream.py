@@ -27,6 +27,8 @@ class Stream:
         self._compression = form.options.compression
         self._is_empty = True
         self._is_broken = False
+        #: Items that were written to it.
+        self.count = 0
 
     def open(self) -> None:
         """Raises ``SettingsError`` if there is nothing to write to."""
@@ -42,6 +44,7 @@ class Stream:
             self._format.keep_aside(new)
         self._put(packed(self._format.body(records, first=self._is_empty), self._compression))
         self._is_empty = False
+        self.count += len(records)
 
     def close(self, *, keep: bool = True) -> None:
         """Write what belongs at the end."""
