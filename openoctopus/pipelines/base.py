@@ -71,6 +71,21 @@ class Receipt:
             self.settle(self)
 
 
+class ItemOfPage(NamedTuple):
+    """The identity of an item: the same again when its page is read again."""
+
+    rid: int
+    ordinal: int
+
+
+class PagePipeline(ItemPipeline, ABC):
+    """An item pipeline that wants to know which item of which page it is given."""
+
+    @abstractmethod
+    def process_item_of(self, item: Any, receipt: Receipt) -> Any:
+        """As ``process_item``; the receipt has the page's ``rid`` and the item's ``ordinal``."""
+
+
 class Pending(NamedTuple):
     """One item that waits to be written: as ``prepare`` made it, and as it was."""
 

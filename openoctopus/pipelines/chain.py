@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, RefusedItem, Retry
 from openoctopus.failpoints import hit
-from openoctopus.pipelines.base import BatchPipeline, FailItem, ItemPipeline, Receipt
+from openoctopus.pipelines.base import BatchPipeline, FailItem, ItemPipeline, PagePipeline, Receipt
 from openoctopus.plugins import hook
 from openoctopus.spider import Spider
 from openoctopus.stats import Stats
@@ -34,6 +34,8 @@ class Step(NamedTuple):
     process: Callable[..., Any]
     is_async: bool
     is_batch: bool
+    #: Takes the receipt, and not the spider.
+    of_page: bool = False
 
 
 class Chain:
@@ -122,7 +124,7 @@ class Chain:
                 if step.is_batch:
                     step.process(item, receipt)
                     continue
-                item = await self._apply(step, item)
+                item = await self._apply(step, item, receipt if step.of_page else self.spider)
         except DropItem as dropped:
             self.watch.dropped(item, dropped.reason)
         except CloseSpider:
@@ -132,13 +134,13 @@ class Chain:
         else:
             self.watch.stored(item)
 
-    async def _apply(self, step: Step, item: Any) -> Any:
+    async def _apply(self, step: Step, item: Any, companion: object) -> Any:
         """One pipeline, tried again with growing pauses; waits for as long as its store is away."""
         tries = 0
         while True:
             try:
                 hit("item.pipeline")
-                answer = step.process(item, self.spider)
+                answer = step.process(item, companion)
                 if step.is_async:
                     answer = await answer
                 if answer is None:
@@ -177,5 +179,7 @@ def _step(pipeline: object) -> Step | None:
     name = type(pipeline).__name__
     if isinstance(pipeline, BatchPipeline):
         return Step(name, pipeline.put, False, True)
+    if isinstance(pipeline, PagePipeline):
+        return Step(name, pipeline.process_item_of, False, False, of_page=True)
     found = hook(pipeline, ItemPipeline, "process_item", 1)
     return Step(name, found.call, found.is_async, False) if found else None

@@ -13,12 +13,13 @@ from openoctopus.plugins import load
 logger = logging.getLogger(__name__)
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
+    """Names that may be given as one text, separated by commas."""
     return [one.strip() for one in value.split(",")] if isinstance(value, str) else value
 
 
 #: Item classes by name, dotted path or as they are; in a text separated by commas.
-ItemClasses = Annotated[tuple[str | type, ...], BeforeValidator(_listed)]
+ItemClasses = Annotated[tuple[str | type, ...], BeforeValidator(listed)]
 
 
 class Taken(dict[type, bool]):

@@ -29,6 +29,7 @@ class Graph(Spider):
     custom_settings = {
         "ROBOTSTXT_OBEY": False,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "ITEM_PIPELINES": {"openoctopus.pipelines.DedupPipeline": {"order": 1, "fields": ["key"]}},
         "FEEDS": {
             "all.jsonl": None,
             "all.jsonl.gz": None,
@@ -58,6 +59,7 @@ class Graph(Spider):
     def parse(self, response):
         kind = Odd if response.url.endswith("1") else dict
         for number in range(3):
+            yield {"key": f"twin {len(response.body) % 5}"}
             yield kind(key=f"{response.url}#{number}", text=response.css("h1::text").get() * 300)
         found = response.url.rsplit("/", 1)[1]
         if found and int(found) % 40 == 0:
@@ -88,7 +90,7 @@ def graph(octopus, site):
 
 def expected(site):
     found = {f"{site.url(path)}#{n}" for path in ["/", *(f"/{n}" for n in range(PAGES))] for n in range(3)}
-    return found | {"first", "second"} | {f"late {n}" for n in range(0, PAGES, 40)}
+    return found | {"first", "second", *(f"twin {n}" for n in range(5))} | {f"late {n}" for n in range(0, PAGES, 40)}
 
 
 def keys_in(path):
@@ -138,9 +140,9 @@ async def test_a_job_in_one_go(octopus, graph, site):
 
 
 async def killed(octopus, line, seconds):
-    """Start a crawl and kill it so many seconds after it began; whether it was still there."""
+    """Start a crawl and kill it so many seconds after its first word; whether it was still there."""
     crawl = await octopus.start(*line)
-    await crawl.until("graph begins")
+    await crawl.until(" ")
     await asyncio.sleep(seconds)
     if crawl.process.returncode is None:
         crawl.process.kill()
