@@ -6,7 +6,11 @@ import logging
 import os
 import shutil
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import msgspec
 
 from openoctopus.exceptions import SettingsError
 
@@ -14,6 +18,13 @@ if sys.platform != "win32":
     import fcntl
 
 logger = logging.getLogger(__name__)
+
+
+class Message(msgspec.Struct):
+    """What is asked of the owner: ``retry`` or ``purge`` what failed for a reason, all if that is empty."""
+
+    do: str
+    reason: str
 
 
 class Job:
@@ -46,6 +57,40 @@ class Job:
         os.ftruncate(lock, 0)
         os.pwrite(lock, b"%d\n" % os.getpid(), 0)
         self._lock = lock
+
+    def owner(self) -> int | None:
+        """The process that works on it now, if one does."""
+        if sys.platform == "win32":
+            return None
+        try:
+            lock = os.open(self.folder / "lock", os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(os.read(lock, 20) or 0)
+        finally:
+            os.close(lock)
+        return None
+
+    def tell(self, do: str, reason: str) -> None:
+        """Ask the owner for something; it looks every second."""
+        inbox = self.folder / "inbox"
+        inbox.mkdir(exist_ok=True)
+        name = f"{time.time_ns()}-{os.getpid()}"
+        (inbox / f"{name}.tmp").write_bytes(msgspec.json.encode(Message(do, reason)))
+        (inbox / f"{name}.tmp").rename(inbox / f"{name}.json")
+
+    def messages(self) -> Iterator[Message]:
+        """What the owner was asked for, each once."""
+        inbox = self.folder / "inbox"
+        for path in sorted(inbox.glob("*.json")):
+            try:
+                yield msgspec.json.decode(path.read_bytes(), type=Message)
+            except msgspec.MsgspecError as error:
+                logger.error("%s is no message: %s", path, error)
+            path.unlink()
 
     def clear(self) -> None:
         """Forget everything but the lock."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -95,9 +97,7 @@ class JobFile:
 
     def state(self, prefix: str) -> dict[str, bytes]:
         """What other parts of the crawl wanted to find again, under keys that begin so."""
-        start = _bytes(prefix)
-        found = self._db.execute("SELECT key, value FROM state WHERE key >= ? ORDER BY key", [start])
-        return {_text(key): value for key, value in takewhile(lambda row: row[0].startswith(start), found)}
+        return state_in(self._db, prefix)
 
     def remembered(self, now: float) -> Iterator[tuple[str, bytes, float]]:
         """What is known of hosts: key, value, and until when it holds, in seconds since the epoch."""
@@ -106,13 +106,7 @@ class JobFile:
 
     def failed(self, limit: int) -> list[FailedEntry]:
         """The last ones that were given up, oldest first."""
-        found = self._db.execute(
-            "SELECT rid, host, body, priority, attempts, lost, reason, detail, at FROM failed ORDER BY id DESC LIMIT ?", [limit]
-        )
-        return [
-            FailedEntry(Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost), reason, detail, at)
-            for rid, host, body, priority, attempts, lost, reason, detail, at in found
-        ][::-1]
+        return failed_in(self._db, limit=limit)
 
     # What becomes of it
 
@@ -120,9 +114,7 @@ class JobFile:
         """Write everything in one step. Raises ``FileNotFoundError`` if the file is no longer at its place."""
         if os.stat(self.path).st_ino != self._inode:
             raise FileNotFoundError(f"{self.path} is another file now")
-        db = self._db
-        db.execute("BEGIN IMMEDIATE")
-        try:
+        with self._step() as db:
             db.executemany("INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, changes.added.values()))
             db.executemany(
                 "UPDATE queue SET attempts = ?, lost = ?, front = ?, due = ? WHERE id = ?",
@@ -141,15 +133,62 @@ class JobFile:
             )
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
             hit("job.half")
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
         hit("job.committed")
+
+    def retry(self, reason: str, rows: Iterator[int]) -> list[Entry]:
+        """Let failed requests wait again, as if they had never been tried: those of that reason, all if it is empty."""
+        now = time.time()
+        with self._step() as db:
+            found = failed_in(db, reason)
+            for failed in found:
+                entry = failed.entry
+                entry.row, entry.attempts, entry.lost = next(rows), 0, 0
+                db.execute("INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(Waiting(entry, now, 0.0)))
+            db.execute("DELETE FROM failed WHERE reason = ? OR ? = ''", [reason, reason])
+            db.execute("UPDATE meta SET value = value - ? WHERE key = 'failed'", [len(found)])
+            if found:
+                db.execute("UPDATE meta SET value = 0.0 WHERE key = 'finished'")
+        return [failed.entry for failed in found]
+
+    def purge(self, reason: str) -> int:
+        """Forget failed requests: those of that reason, all if it is empty. How many they were."""
+        with self._step() as db:
+            return db.execute("DELETE FROM failed WHERE reason = ? OR ? = ''", [reason, reason]).rowcount
+
+    @contextmanager
+    def _step(self) -> Iterator[sqlite3.Connection]:
+        """All that is done in it is kept, or nothing."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._db
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
 
     def close(self) -> None:
         self._db.close()
+
+
+def failed_in(db: sqlite3.Connection, reason: str = "", limit: int = -1) -> list[FailedEntry]:
+    """The last requests that failed for that reason (for any, if it is empty), oldest first; -1: all of them."""
+    found = db.execute(
+        "SELECT rid, host, body, priority, attempts, lost, reason, detail, at FROM failed"
+        " WHERE reason = ? OR ? = '' ORDER BY id DESC LIMIT ?",
+        [reason, reason, limit],
+    )
+    return [
+        FailedEntry(Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost), reason, detail, at)
+        for rid, host, body, priority, attempts, lost, reason, detail, at in found
+    ][::-1]
+
+
+def state_in(db: sqlite3.Connection, prefix: str) -> dict[str, bytes]:
+    """What parts of the crawl wanted to find again, under keys that begin so."""
+    start = _bytes(prefix)
+    found = db.execute("SELECT key, value FROM state WHERE key >= ? ORDER BY key", [start])
+    return {_text(key): value for key, value in takewhile(lambda row: row[0].startswith(start), found)}
 
 
 def _row(waiting: Waiting) -> tuple[Any, ...]:

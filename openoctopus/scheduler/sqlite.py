@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.exceptions import JobFinished, JobLost, SettingsError
 from openoctopus.scheduler.base import Done, Entry, Lease, Outcome
-from openoctopus.scheduler.job import Job
+from openoctopus.scheduler.job import Job, Message
 from openoctopus.scheduler.jobfile import JobFile
 from openoctopus.scheduler.journal import Changes
 from openoctopus.scheduler.memory import MemoryScheduler
@@ -33,8 +33,12 @@ logger = logging.getLogger(__name__)
 COMMIT_SHARE = 0.1
 #: Seconds before another try to write on a disk that is full or away.
 PAUSE = 5.0
+#: Seconds between two looks at what people ask for.
+LOOK_EVERY = 1.0
 #: After a crawl that was killed so many pages are noted down before each is fetched: the one that killed it may be among them.
 CAUTIOUS = 1000
+
+T = TypeVar("T")
 
 
 class SqliteScheduler(MemoryScheduler):
@@ -95,6 +99,7 @@ class SqliteScheduler(MemoryScheduler):
             self._let_go()
             raise
         self._writing = asyncio.create_task(self._write(), name=f"job {self.job.name} writer")
+        self._obeying = asyncio.create_task(self._obey(), name=f"job {self.job.name} inbox")
 
     def _opened(self) -> JobFile:
         try:
@@ -191,7 +196,7 @@ class SqliteScheduler(MemoryScheduler):
         await self._durable()
 
     async def kept(self, prefix: str) -> dict[str, bytes]:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.state, prefix)
+        return await self._in_thread(self._file.state, prefix)
 
     async def release(self, worker: str) -> int:
         held = await super().release(worker)
@@ -239,11 +244,11 @@ class SqliteScheduler(MemoryScheduler):
         """Write down all that was decided up to now; try again for as long as the disk does not take it."""
         changes, committed, meta = self._changes, self._committed, self._current_meta()
         self._new_changes()
-        loop, is_last = asyncio.get_running_loop(), False
+        is_last = False
         while True:
             began = time.monotonic()
             try:
-                await loop.run_in_executor(self._thread, self._file.commit, changes, meta)
+                await self._in_thread(self._file.commit, changes, meta)
                 break
             except (sqlite3.Error, OSError) as error:
                 if is_last or not isinstance(error, sqlite3.OperationalError):
@@ -272,8 +277,39 @@ class SqliteScheduler(MemoryScheduler):
         carried = (lease.entry.row for lease in self._policy.leases() if not lease.worker and not lease.read)
         return self._meta | {
             "done": counts.done, "failed": counts.failed, "duplicates": counts.duplicates,
-            "carried": array("q", carried).tobytes(),
+            "leased": counts.leased, "carried": array("q", carried).tobytes(),
         }  # fmt: skip
+
+    # What people ask for while it runs
+
+    async def _obey(self) -> None:
+        """Do what is asked for by ``octopus failed``, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            for message in self.job.messages():
+                try:
+                    await self._do(message)
+                except sqlite3.Error as error:
+                    logger.error("job %s: %s of failed requests: %s", self.job.name, message.do, error)
+
+    async def _do(self, message: Message) -> None:
+        policy, counts = self._policy, self.counts
+        kept = [failed for failed in policy.failed if message.reason not in ("", failed.reason)]
+        if message.do == "retry":
+            entries = await self._in_thread(self._file.retry, message.reason, self._rows)
+            counts.failed -= len(entries)
+            counts.added -= len(entries)
+            for entry in entries:
+                policy.restore(entry, self._clock())
+            logger.info("%d failed requests wait again", len(entries))
+        else:
+            logger.info("%d failed requests are forgotten", await self._in_thread(self._file.purge, message.reason))
+        policy.failed.clear()
+        policy.failed.extend(kept)
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Done by the one thread that uses the file."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
     # A job is closed
 
@@ -281,6 +317,7 @@ class SqliteScheduler(MemoryScheduler):
         """Write what is left, and let others have the job. Raises ``JobLost`` if it cannot be written."""
         if self._writing is None:
             return
+        self._obeying.cancel()
         self._closing.set()
         self._news.set()
         try:
