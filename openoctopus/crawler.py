@@ -19,7 +19,7 @@ from openoctopus.downloaders import Downloaders
 from openoctopus.downloaders.base import named
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.engine import Engine, Fetcher, Observers, Parts
-from openoctopus.exceptions import CloseSpider, OctopusError, ProjectError, SettingsError
+from openoctopus.exceptions import CloseSpider, OctopusError, ProjectError, SettingsError, is_fault
 from openoctopus.failpoints import armed
 from openoctopus.http.data import trusted_packages
 from openoctopus.interrupts import Interrupts
@@ -328,7 +328,9 @@ class Crawler:
             answer = method(reason)
             if inspect.isawaitable(answer):
                 await answer
-        except Exception:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             self.stats.inc("close_errors")
             logger.exception("%s.%s failed", type(self.spider).__name__, name)
 

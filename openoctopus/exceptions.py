@@ -37,7 +37,19 @@ What may be raised, and what each one asks for:
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether a spider or a plug-in raised it, and not somebody who ends the task that calls them.
+
+    ``SystemExit``, a panic of a library in Rust and ``CancelledError`` of a task that nobody cancelled are faults as well.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or not task.cancelling()
+    return not isinstance(error, KeyboardInterrupt | GeneratorExit)
 
 
 class OctopusError(Exception):

@@ -25,6 +25,7 @@ from openoctopus.exceptions import (
     Later,
     OctopusError,
     Retry,
+    is_fault,
 )
 from openoctopus.failpoints import hit
 from openoctopus.http import Request, Response
@@ -107,6 +108,17 @@ class Carrier:
         """Fetch a page, have it read, and close it with its outcome."""
         carried.set(page)
         outcome = await self._outcome(page, lease)
+        if (task := asyncio.current_task()) and task.cancelling():
+            await asyncio.sleep(0)  # now, and not in the middle of the next page
+        await self._end(page, lease, outcome)
+
+    async def broken_off(self, page: Page, lease: Lease) -> None:
+        """Close a page whose spider cancelled the task that carries it; what it yielded before stays."""
+        request = self._thaw(lease)
+        error = asyncio.CancelledError("the spider cancelled the task that carries its page")
+        await self._end(page, lease, self._fault(str(request.callback or "parse"), request, error))
+
+    async def _end(self, page: Page, lease: Lease, outcome: Outcome) -> None:
         if not lease.fetched:
             self.scheduler.fetched(lease)
         if page.found:
@@ -129,13 +141,18 @@ class Carrier:
             finally:
                 self.stages.fetching += perf_counter() - since
             self._judge(request, response)
-        except Exception as error:
+        except KeyboardInterrupt:
+            self._stop("interrupted")
+            return Again(spent=False)
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             return await self._instead(page, lease, request, error)
         page.fetched_at = time()
         name = str(request.callback or "parse")
         return await self._call(page, request, name, response, response, request._cb_kwargs or {})
 
-    async def _instead(self, page: Page, lease: Lease, request: Request, error: Exception) -> Outcome:
+    async def _instead(self, page: Page, lease: Lease, request: Request, error: BaseException) -> Outcome:
         """What becomes of an entry that brought no page: obey what steers, tell the rest."""
         match error:
             case Moved():
@@ -190,7 +207,7 @@ class Carrier:
         entry.rid = self.parts.dupefilter.forced(lease.rid, fingerprint, lease.entry.attempts)
         return Move(entry, fingerprint)
 
-    async def _told(self, page: Page, request: Request, error: Exception) -> Outcome:
+    async def _told(self, page: Page, request: Request, error: BaseException) -> Outcome:
         """Tell the errback; without one, or if it raises, the entry has failed (what was ignored never has)."""
         if not isinstance(error, FetchError | IgnoreRequest):
             logger.error("a middleware failed for %s", request, exc_info=error)
@@ -200,7 +217,9 @@ class Carrier:
         failure = Failure(error, request)
         response = Response(request.url, request=request)
         outcome = await self._call(page, request, str(request.errback), failure, response, {})
-        return outcome if outcome is DONE or isinstance(error, IgnoreRequest) else Fail(reason, f"{error}; {outcome}")
+        if isinstance(outcome, Fail) and not isinstance(error, IgnoreRequest):
+            return Fail(reason, f"{error}; then {outcome.reason} in {outcome.detail}")
+        return outcome
 
     async def _call(
         self, page: Page, request: Request, name: str, argument: Any, response: Response, keywords: Mapping[str, Any]
@@ -219,17 +238,21 @@ class Carrier:
             hit("callback.out")
         except CloseSpider as closing:
             self._stop(closing.reason)
-        except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-                raise
+        except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 self._stop("interrupted")
-            self.stats.trouble(f"spider_exceptions/{type(error).__name__}", request.url)
-            self.log_spider_error(error, f"{name} for {request.url}")
-            return Fail(f"callback:{type(error).__name__}", f"{name}: {error}")
+            elif not is_fault(error):
+                raise
+            return self._fault(name, request, error)
         finally:
             self.stages.reading += perf_counter() - since
         return DONE
+
+    def _fault(self, name: str, request: Request, error: BaseException) -> Fail:
+        """Count and log what a method of the spider raised."""
+        self.stats.trouble(f"spider_exceptions/{type(error).__name__}", request.url)
+        self.log_spider_error(error, f"{name} for {request.url}")
+        return Fail(f"callback:{type(error).__name__}", f"{name}: {error}")
 
     # What a page yields
 
@@ -349,9 +372,3 @@ class Carrier:
         while trace and trace.tb_next and trace.tb_frame.f_globals.get("__name__", "").startswith("openoctopus.engine"):
             trace = trace.tb_next
         logger.error("%s.%s raised", type(self.spider).__name__, where, exc_info=(type(error), error, trace))
-
-
-def _is_cancelled() -> bool:
-    """Whether somebody cancelled the running task, as against a callback that raised ``CancelledError`` of its own."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

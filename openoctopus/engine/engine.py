@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from openoctopus.engine.carrier import ADD_TOGETHER, Carrier, Parts
 from openoctopus.engine.limits import Limits, Watchdog
 from openoctopus.engine.reader import Turns, plain_results
 from openoctopus.engine.settler import Page, Settler
-from openoctopus.exceptions import CloseSpider, InvalidRequest
+from openoctopus.exceptions import CloseSpider, InvalidRequest, is_fault
 from openoctopus.failpoints import hit
 from openoctopus.http import Request
 from openoctopus.scheduler.base import DONE, Again, Lease
@@ -53,6 +53,8 @@ class Engine:
         self.reason = ""
         #: Whether it ends without waiting for anybody.
         self.hurried = False
+        #: Tasks are cancelled by us; one that is cancelled while this is not so was cancelled by the spider, and goes on.
+        self._cancelling = False
         self._max_pending = parts.settings.MAX_PENDING_BYTES
         self._ending = False
         self._carrying = 0
@@ -89,6 +91,7 @@ class Engine:
         """Give back what is under way and end now."""
         working = [worker for worker in self._workers if not worker.done()]
         self.hurried = self.hurried or bool(working)
+        self._cancelling = True
         for worker in working:
             worker.cancel()
 
@@ -97,15 +100,24 @@ class Engine:
         settings = self.parts.settings
         watchdog = Watchdog(settings.CALLBACK_WARN_BLOCKING, lambda: self.carrier.reading)
         async with asyncio.TaskGroup() as group:
-            helpers = [group.create_task(work) for work in (self.settler.run(), self.limits.watch(), watchdog.run())]
-            helpers.append(group.create_task(self._start(), name="start requests"))
+            work = self.settler.run(), self.limits.watch(), watchdog.run(), self._start()
+            helpers = [group.create_task(self._or_all_end(one)) for one in work]
             self._workers = [
-                group.create_task(self._work(), name=f"worker {number}") for number in range(settings.CONCURRENT_REQUESTS)
+                group.create_task(self._or_all_end(self._work()), name=f"worker {number}")
+                for number in range(settings.CONCURRENT_REQUESTS)
             ]
-            await asyncio.wait(self._workers)
+            await self._or_all_end(asyncio.wait(self._workers))
             for helper in [*helpers, *filter(None, [self._looking])]:
                 helper.cancel()
         return self.reason
+
+    async def _or_all_end(self, work: Awaitable[object]) -> None:
+        """Where this fails or is cancelled, the group cancels all the others."""
+        try:
+            await work
+        except BaseException:
+            self._cancelling = True
+            raise
 
     async def finish(self) -> None:
         """Settle what was read, once the pipelines are closed."""
@@ -138,7 +150,9 @@ class Engine:
             self._drawn = True
         except CloseSpider as closing:
             self.stop(closing.reason)
-        except Exception as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             self.carrier.log_spider_error(error, "start")
             self.parts.stats.set("start_error", f"{type(error).__name__}: {error}")
             await self.scheduler.end_start(drawn=False)
@@ -199,19 +213,41 @@ class Engine:
             yield found
 
     async def _work(self) -> None:
-        while (lease := await self._next()) is not None:
-            self._carrying += 1
+        while True:
             try:
-                if self._idle and self._looking is None:
-                    self._looking = asyncio.create_task(self._look_for_more())
-                await self.carrier.carry(Page(lease, self.settler), lease)
-                self.limits.check()
+                if (lease := await self._next()) is None:
+                    return
+                await self._carry(Page(lease, self.settler), lease)
             except asyncio.CancelledError:
-                hit("giveback")
-                self.settler.give(lease, Again(spent=False))
-                raise
-            finally:
-                self._carrying -= 1
+                if not self._was_spider():
+                    raise
+
+    async def _carry(self, page: Page, lease: Lease) -> None:
+        self._carrying += 1
+        try:
+            if self._idle and self._looking is None:
+                self._looking = asyncio.create_task(self._look_for_more())
+            await self.carrier.carry(page, lease)
+            self.limits.check()
+        except asyncio.CancelledError:
+            if self._was_spider():
+                await self.carrier.broken_off(page, lease)
+                return
+            hit("giveback")
+            self.settler.give(lease, Again(spent=False))
+            raise
+        finally:
+            self._carrying -= 1
+
+    def _was_spider(self) -> bool:
+        """Whether the running task was cancelled by the spider, and may go on: by a time limit that passed while its
+        generator was not running, say.
+        """
+        task = asyncio.current_task()
+        if self._cancelling or task is None:
+            return False
+        task.uncancel()
+        return True
 
     async def _next(self) -> Lease | None:
         """The next request to carry; ``None`` when the crawl ends."""

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from openoctopus.exceptions import is_fault
 from openoctopus.extensions import Extension
 from openoctopus.http import Request
 from openoctopus.plugins import Hook, hook
@@ -76,15 +77,17 @@ class Observers:
             answer = found.call(*news)
             if found.is_async:
                 await answer
-        except Exception:
-            self._log(found)
+        except BaseException as error:
+            self._log(found, error)
 
     def _call_now(self, found: Hook, news: tuple[Any, ...]) -> None:
         try:
             found.call(*news)
-        except Exception:
-            self._log(found)
+        except BaseException as error:
+            self._log(found, error)
 
-    def _log(self, found: Hook) -> None:
+    def _log(self, found: Hook, error: BaseException) -> None:
+        if not is_fault(error):
+            raise error
         self.stats.inc("extension/errors")
         logger.exception("%s failed", getattr(found.call, "__qualname__", found.call))

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
-from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, RefusedItem, Retry
+from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, RefusedItem, Retry, is_fault
 from openoctopus.failpoints import hit
 from openoctopus.pipelines.base import BatchPipeline, FailItem, ItemPipeline, PagePipeline, Receipt
 from openoctopus.plugins import hook
@@ -82,7 +82,9 @@ class Chain:
     async def _close_one(self, pipeline: object, closing: Awaitable[None]) -> None:
         try:
             await closing
-        except Exception:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             logger.exception("%s failed while closing", type(pipeline).__name__)
             self.stats.inc("close_errors")
 
@@ -129,7 +131,9 @@ class Chain:
             self.watch.dropped(item, dropped.reason)
         except CloseSpider:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             self.watch.failed(item, error)
         else:
             self.watch.stored(item)
@@ -150,9 +154,9 @@ class Chain:
                 raise
             except (Retry, ConnectionError) as not_now:
                 await self._wait(step, not_now)
-            except Exception:
+            except BaseException as error:
                 tries += 1
-                if tries > self.retry_times:
+                if tries > self.retry_times or not is_fault(error):
                     raise
                 await asyncio.sleep(0.025 * 2**tries)
 

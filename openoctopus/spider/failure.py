@@ -13,11 +13,11 @@ from openoctopus.http import Request, Response
 class Failure:
     """Why a request brought no page: the exception, and the request it happened to."""
 
-    value: Exception
+    value: BaseException
     request: Request
 
     @property
-    def type(self) -> builtins.type[Exception]:
+    def type(self) -> builtins.type[BaseException]:
         return type(self.value)
 
     @property
