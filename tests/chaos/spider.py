@@ -9,14 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from openoctopus import Request, Response, Spider
-from openoctopus.pipelines import ItemPipeline
-
-
-class Passes(ItemPipeline):
-    """Something for an item to pass before it is stored."""
-
-    async def process_item(self, item: Any, spider: Spider) -> Any:
-        return item
+from openoctopus.pipelines import DedupPipeline
 
 
 class Graph(Spider):
@@ -26,7 +19,7 @@ class Graph(Spider):
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "RETRY_DELAY": 0.1,
-        "ITEM_PIPELINES": {Passes: 100},
+        "ITEM_PIPELINES": {DedupPipeline: {"order": 100, "fields": ["key"]}},
     }
 
     def __init__(self, site: str, **arguments: Any) -> None:
