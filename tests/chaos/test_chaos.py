@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos import away, disk, ledger
+from tests.chaos import away, disk, drain, faults, kills, ledger, poison
 from tests.chaos.site import Chains, Graph
 from tests.chaos.victim import Violation
 
@@ -43,3 +43,39 @@ async def test_a_full_disk_pauses_the_crawl_and_tears_no_line(tmp_path: Path):
     figures = await disk.run(tmp_path, pages=1500, room=300_000, seconds=2.0)
 
     assert 0 < figures["paused at page"] < 1500
+
+
+async def test_nothing_is_lost_or_doubled_however_often_the_crawl_is_killed(tmp_path: Path):
+    figures = await kills.run(tmp_path, pages=600, kills=6)
+
+    assert figures["kills"] == 6
+    assert figures["pages"] == 600
+
+
+async def test_pages_that_kill_fail_alone(tmp_path: Path):
+    figures = await poison.run(tmp_path, pages=200, poison=1)
+
+    assert figures["failed"] == 1
+    assert figures["starts"] >= 4
+
+
+async def test_pages_that_kill_workers_fail_alone(tmp_path: Path):
+    figures = await poison.run(tmp_path, pages=400, poison=2, workers=2)
+
+    assert figures["failed"] == 2
+    assert figures["starts"] == 1
+
+
+async def test_a_crawl_that_is_asked_to_end_fetches_nothing_twice(tmp_path: Path):
+    figures = await drain.run(tmp_path, pages=1000, times=3)
+
+    assert figures["SIGTERM"] == 3
+    assert figures["fetched again"] == 0
+
+
+@pytest.mark.parametrize("names", ["job.half", "job.committed", "settle.sent,callback.out"])
+@pytest.mark.parametrize("action", ["kill", "raise"])
+async def test_a_fault_costs_no_page_and_no_item(tmp_path: Path, names: str, action: str):
+    figures = await faults.run(tmp_path, pages=100, times=1, names=names, actions=action)
+
+    assert figures["never passed"] == 0
