@@ -219,7 +219,7 @@ class Crawler:
         self._reasons.add(kind)
         return kind
 
-    def _item_failed(self, item: Any, error: Exception) -> None:
+    def _item_failed(self, item: Any, error: BaseException) -> None:
         if isinstance(error, CloseSpider):
             self.stop(error.reason)
             return

@@ -24,7 +24,7 @@ class FailedItem:
     """An item that no store took, and why."""
 
     item: Any
-    error: Exception
+    error: BaseException
 
 
 @dataclass(slots=True)

@@ -180,7 +180,7 @@ async def test_a_spider_that_cancels_the_task_that_carries_its_page_loses_that_p
 
     class Often(spider):  # type: ignore[misc, valid-type]
         async def start(self):
-            for number in range(times):
+            for _ in range(times):
                 yield Request(f"{self.url}1", dont_filter=True)
             for number in (0, 2, 3):
                 yield Request(f"{self.url}{number}", priority=-number)

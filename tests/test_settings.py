@@ -164,7 +164,9 @@ def test_values_in_python_are_taken_as_they_are_meant(name: str, given: Any, val
         ("CONCURRENT_REQUESTS", 0, "CONCURRENT_REQUESTS must be greater than or equal to 1, not 0 (command line)"),
         ("DOWNLOAD_DELAY", "fast", "DOWNLOAD_DELAY must be a number, not 'fast' (command line)"),
         ("DOWNLOAD_DELAY", -1, "DOWNLOAD_DELAY must be greater than or equal to 0, not -1 (command line)"),
-        ("DOWNLOAD_DELAY", "nan", "DOWNLOAD_DELAY must be greater than or equal to 0, not 'nan' (command line)"),
+        ("DOWNLOAD_DELAY", "nan", "DOWNLOAD_DELAY must be a finite number, not 'nan' (command line)"),
+        ("DOWNLOAD_DELAY", "inf", "DOWNLOAD_DELAY must be a finite number, not 'inf' (command line)"),
+        ("DOWNLOAD_TIMEOUT", float("inf"), "DOWNLOAD_TIMEOUT must be a finite number, not inf (command line)"),
         ("DOWNLOAD_DELAY", None, "DOWNLOAD_DELAY must be a number, not None (command line)"),
         ("ROBOTSTXT_OBEY", "maybe", "ROBOTSTXT_OBEY must be true or false, not 'maybe' (command line)"),
         (

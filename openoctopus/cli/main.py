@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Errors of use are told in a line or two.
     """
+    _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return app(given or ["--help"], prog_name="octopus", standalone_mode=False) or 0
@@ -56,6 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _told(str(error), LOST)
     except OctopusError as error:
         return _told(str(error), FAILED)
+
+
+def _open_streams() -> None:
+    """Let nothing stand for a standard stream that is closed, as under some supervisors: whatever is opened first would take
+    its number, and uvloop aborts when that is closed.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _told(text: str, code: int) -> int:

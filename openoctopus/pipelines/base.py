@@ -96,7 +96,7 @@ class Pending(NamedTuple):
 
 
 #: Called with an item that could not be stored, and the error. ``CloseSpider`` asks for the end of the crawl.
-FailItem = Callable[[Any, Exception], None]
+FailItem = Callable[[Any, BaseException], None]
 
 
 class BatchPipeline(ItemPipeline, ABC):

@@ -77,7 +77,7 @@ class Politeness:
 def _check_slot(host: Any, slot: Any) -> None:
     least = {"concurrency": 1, "delay": 0}
     right = isinstance(slot, Mapping) and all(
-        name in least and isinstance(value, int | float) and value >= least[name] for name, value in slot.items()
+        name in least and isinstance(value, int | float) and least[name] <= value < math.inf for name, value in slot.items()
     )
     if not right:
         raise SettingsError(f'DOWNLOAD_SLOTS[{host!r}] = {slot!r}: write it as {{"concurrency": 1, "delay": 2.0}}')

@@ -84,6 +84,7 @@ _ALLOWED = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
     "dict_type": "a mapping",
+    "finite_number": "a finite number",
     "float_parsing": "a number",
     "float_type": "a number",
     "frozen_set_type": "a list",

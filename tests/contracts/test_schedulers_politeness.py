@@ -67,7 +67,9 @@ async def test_a_host_may_have_its_own_rules(make: Make) -> None:
     assert (await scheduler.delay_of("a.example"), await scheduler.delay_of("b.example")) == (5, 0)
 
 
-@pytest.mark.parametrize("slot", [{"concurrency": 0}, {"delay": -1}, {"concurency": 1}, {"delay": "2"}, 3])
+@pytest.mark.parametrize(
+    "slot", [{"concurrency": 0}, {"delay": -1}, {"concurency": 1}, {"delay": "2"}, {"delay": float("inf")}, 3]
+)
 async def test_a_slot_that_makes_no_sense_is_refused(make: Make, slot: object) -> None:
     with pytest.raises(SettingsError, match=r"a\.example"):
         await make(DOWNLOAD_SLOTS={"a.example": slot})

@@ -69,6 +69,8 @@ class Stream:
 def _stdout() -> int:
     """The descriptor behind ``sys.stdout``. It is written to directly, so that nothing is left to fail at the exit."""
     try:
+        if sys.__stdout__ is None:  # it is closed, and nothing stands in its place
+            raise ValueError
         sys.stdout.flush()
         return sys.stdout.fileno()
     except (AttributeError, ValueError, UnsupportedOperation):
