@@ -24,6 +24,7 @@ from openoctopus.failpoints import armed
 from openoctopus.http.data import trusted_packages
 from openoctopus.interrupts import Interrupts
 from openoctopus.pipelines.chain import Chain, Watch
+from openoctopus.pipelines.feeds import Share
 from openoctopus.pipelines.outputs import Store, stores_of
 from openoctopus.plugins import Entry, Plugin, build, entries, load_class, option_names, optional
 from openoctopus.project import explained
@@ -115,6 +116,7 @@ class Crawler:
 
     ``outputs`` are targets of ``-o`` and ``-O``: (target, overwrite). ``scheduler`` takes the place of the one that the
     settings name, and ``worker`` is the number of this process among those of the crawl: 0 if it is alone.
+    ``share`` is its share in files that all of them write to.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class Crawler:
         keep_items: bool = False,
         scheduler: Scheduler | None = None,
         worker: int = 0,
+        share: Share | None = None,
     ) -> None:
         self._check(spider)
         self.spider = spider
@@ -135,7 +138,7 @@ class Crawler:
         self._items: list[Any] = []
         self._reasons: set[str] = set()
         self._failed_items: deque[FailedItem] = deque(maxlen=MAX_FAILED_ITEMS)
-        self._put_together(scheduler, stores_of(settings, outputs, worker), worker)
+        self._put_together(scheduler, stores_of(settings, outputs, share), worker)
         spider.settings, spider.stats, spider._fetch = settings, self.stats, self.fetcher.fetch
         # Items and enums of the spider's own package may come out of a queue, though nothing has imported them yet.
         trusted_packages.add(type(spider).__module__.partition(".")[0])

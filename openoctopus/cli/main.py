@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import typer
 
-from openoctopus.cli import bench, demo, failed, jobs, options, project, runspider, version
+from openoctopus.cli import bench, demo, failed, jobs, options, project, publish, runspider, version
 from openoctopus.exceptions import JobFinished, JobLost, MissingExtra, OctopusError, ProjectError, SettingsError
 from openoctopus.log import safe
 
@@ -34,6 +34,7 @@ app.add_typer(failed.app, name="failed", short_help="See and retry what a job ga
 app.command("list", short_help="List the spiders of the project.")(project.list_spiders)
 app.command("startproject", short_help="Make a new project that runs at once.")(project.startproject)
 app.command("settings", short_help="Show every option: value, origin, meaning.")(options.show_settings)
+app.command("publish", short_help="Make a file of what several workers wrote.")(publish.publish)
 app.command("demo", short_help="Crawl a small newspaper that comes along.")(demo.demo)
 app.command("bench", short_help="Measure how fast this machine crawls.")(bench.bench)
 app.command("version", short_help="Tell the version; -v: the libraries' too.")(version.version)

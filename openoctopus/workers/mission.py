@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from openoctopus.pipelines.feeds import Share
+
 
 class Mission(msgspec.Struct, frozen=True):
     """A spider as the command line names it, and what was given for this run; the worker finds out the rest by itself."""
@@ -29,5 +31,7 @@ class Post(msgspec.Struct, frozen=True):
     number: int
     #: The key of all fingerprints.
     secret: bytes
+    #: Its share in files that all workers write to.
+    share: Share
     #: Whether lines of the log have colours.
     colored: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import logging
 import sys
 import time
@@ -17,6 +18,8 @@ from openoctopus.engine import Stages
 from openoctopus.engine.limits import Limits, memory_mb
 from openoctopus.exceptions import OctopusError, SettingsError
 from openoctopus.log import is_colored
+from openoctopus.pipelines.feeds import Share, SharedFeed, publish
+from openoctopus.pipelines.outputs import stores_of
 from openoctopus.plugins import build
 from openoctopus.result import Result
 from openoctopus.scheduler import Scheduler
@@ -118,6 +121,7 @@ class Supervisor:
                     self._seats.create_task(self._seat(1))
                 for task in watching:
                     task.cancel()
+            await self._publish()
             if self._error:
                 raise self._error
             await self._count_given_up()
@@ -130,6 +134,28 @@ class Supervisor:
         self.stats.set("elapsed_time_seconds", round(elapsed, 3))
         logger.info("%s ended: %s", self.name, self.reason)
         return Result(self.reason, self.stats, elapsed, self._stages, self._cpu, left, self.settings.WORKERS, slowest, failed)
+
+    @property
+    def _share(self) -> Share:
+        """The same in each run of a job."""
+        return Share(hashlib.blake2b(self.dupefilter.secret, digest_size=4).hexdigest(), "", self.settings.JOB)
+
+    async def _publish(self) -> None:
+        """Make the files that the workers shared, in a job when it is finished."""
+        shared = [one for one in stores_of(self.settings, self.mission.outputs, self._share) if isinstance(one, SharedFeed)]
+        scheduler = self.scheduler
+        is_finished = not scheduler.starting and not scheduler.counts.pending and not self.stats.get("start_error")
+        for feed in shared:
+            if not feed.folder.is_dir():
+                continue
+            if self.settings.JOB and not is_finished:
+                logger.info(
+                    "%s is written when the job is finished; until then its items are in %s, and `octopus publish` adds them",
+                    feed.target, feed.folder,
+                )  # fmt: skip
+                continue
+            for made in await asyncio.to_thread(publish, feed.target, crawl=self._share.crawl, is_finished=True):
+                logger.info("%s", made)
 
     async def _count_given_up(self) -> None:
         """What the scheduler gave up when no worker was left to be told."""
@@ -165,7 +191,7 @@ class Supervisor:
         """One incarnation of that worker, from its start to its end."""
         name = f"worker-{number}-{token_hex(4)}"  # new each time, so that nobody takes it for one that died
         colored = not self.settings.LOG_FILE and is_colored(sys.stderr)
-        post = Post(self.mission, number, self.dupefilter.secret, colored)
+        post = Post(self.mission, number, self.dupefilter.secret, self._share._replace(worker=name), colored)
         desk = self._owner.desk(name)
         worker = WorkerProcess(post, desk, self)
         self._workers.add(worker)

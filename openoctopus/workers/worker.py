@@ -73,7 +73,9 @@ class Worker:
         with log.writing(settings.model_copy(update={"LOG_FILE": ""}), self._journal):
             try:
                 spider = make(kind, mission.arguments)
-                crawler = Crawler(spider, settings, outputs=mission.outputs, scheduler=self._scheduler, worker=post.number)
+                crawler = Crawler(
+                    spider, settings, outputs=mission.outputs, scheduler=self._scheduler, worker=post.number, share=post.share
+                )
                 await self._carry_out(crawler, post)
             except OctopusError:
                 raise

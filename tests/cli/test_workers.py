@@ -354,7 +354,7 @@ async def test_a_start_that_raises_is_told_once_and_ends_in_failure(octopus, man
     ("more", "told"),
     [
         (("-a", "color=red"), "unexpected keyword argument 'color'"),
-        (("-o", "items.jsonl"), "several workers cannot write to one file"),
+        (("-o", "-"), "several workers cannot write to -"),
         (("-s", 'ITEM_PIPELINES={"no.Such": 1}'), "cannot load 'no.Such'"),
     ],
 )

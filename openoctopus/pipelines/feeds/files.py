@@ -168,11 +168,13 @@ class DiskFile:
 
     def close(self, *, keep: bool = True) -> None:
         """Be done; ``keep=False``: leave what was there before the crawl. Raises ``OSError``."""
-        if keep:
-            if not os.fstat(self._file.fileno()).st_size:
-                self._file.write(whole(b"", self._format.options.compression))
-            os.fsync(self._file.fileno())
-        self._file.close()
+        try:
+            if keep:
+                if not os.fstat(self._file.fileno()).st_size:
+                    self._file.write(whole(b"", self._format.options.compression))
+                os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
         if keep:
             self._take_place()
         elif self._replaces or self._is_new:

@@ -192,12 +192,11 @@ class KeptFile(DiskFile):
         if not keep and self._was is None:
             super().close(keep=False)
             return
-        descriptor = self._file.fileno()
-        if not os.fstat(descriptor).st_size:
-            self._file.write(whole(b"", self._format.options.compression))
-        os.fsync(descriptor)
-        self._size = os.fstat(descriptor).st_size
-        self._file.close()
+        with self._file as file:
+            if not os.fstat(file.fileno()).st_size:
+                file.write(whole(b"", self._format.options.compression))
+            os.fsync(file.fileno())
+            self._size = os.fstat(file.fileno()).st_size
 
     def publish(self, *, keep: bool) -> None:
         """The job is at its end: the file takes its place, or goes if it shall not be kept. It is closed."""

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from openoctopus.exceptions import SettingsError
-from openoctopus.spider import Spider
 
 _PERCENT = re.compile(r"%(?:%|\((\w+)\)(0?\d{0,2}[sd]))?")
 #: What some file system gives a meaning to, and what cannot be seen.
@@ -32,12 +31,17 @@ class Names:
         #: The placeholders in use.
         self.used = {found[1] for found in _PERCENT.finditer(template) if found[1]}
 
-    def start(self, spider: Spider) -> None:
+    def start(self, spider: object) -> None:
         """Learn what is known of the crawl. Raises ``SettingsError`` for a placeholder that nothing stands for."""
         self._spider = spider
         #: When the crawl began, as it is written into names.
         self.started = _now()
         self.path(1, "item")
+
+    def values(self) -> dict[str, str | int | float]:
+        """What the spider has for the placeholders in use."""
+        found = {name: getattr(self._spider, name, None) for name in self.used}
+        return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
 
     def path(self, batch_id: int, item_class: str) -> str:
         """Where one file of items goes."""

@@ -107,6 +107,9 @@ class Parts:
         if file is None:
             return
         file.close(keep=keep and (file.count > 0 or self._options.store_empty))
+        self._ended(file)
+
+    def _ended(self, file: DiskFile | Stream) -> None:
         if file.count:
             logger.info("%d items written to %s", file.count, file.path)
 
