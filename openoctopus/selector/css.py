@@ -135,6 +135,9 @@ def _part(tokens: list[tuple[str, str]]) -> _Part:
     if tokens and tokens[-1][1].isspace():
         tokens.pop()
     pseudo = tokens.pop()[1] if tokens and tokens[-1][0] == "pseudo" else ""
+    # "p *::text" is "p ::text": the texts of p itself too, as parsel has it.
+    if pseudo and len(tokens) > 1 and tokens[-2][1].isspace() and tokens[-1][1] in ("*", "*|*"):
+        tokens.pop()
     split = next((at for at, (kind, _) in enumerate(tokens) if kind == "combinator"), len(tokens))
     first = "".join(text for _, text in tokens[:split])
     rest = "".join(text for _, text in tokens[split:])

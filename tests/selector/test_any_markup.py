@@ -92,6 +92,38 @@ def test_trees_that_agree_give_the_same_answers(markup: str) -> None:
         assert html5.css("div").xpath(f".{query}").getall() == lxml.css("div").xpath(f".{query}").getall()
 
 
+COMPOUNDS = st.sampled_from(["div", "ul", "a", "*", "*|*", ".x", "[class]", "section.y", ":not(.x)", "a:first-child"])
+COMBINATORS = st.sampled_from([" ", " ", " > ", ">", " + ", "~ "])
+ENDS = st.sampled_from(["", "::text", "*::text", "*|*::text", "::attr(class)", "*::attr(href)"])
+
+
+@st.composite
+def selectors(draw: st.DrawFn) -> str:
+    """One to four compounds; what is taken of them is written like one, after a combinator or not."""
+    query = draw(COMPOUNDS)
+    for _ in range(draw(st.integers(0, 3))):
+        query += draw(COMBINATORS) + draw(COMPOUNDS)
+    return query + draw(st.sampled_from(["", " ", " > ", " + "])) + draw(ENDS)
+
+
+@given(PLAIN, st.lists(selectors(), min_size=5, max_size=5))
+@settings(max_examples=300, deadline=None)
+def test_any_selector_finds_what_parsel_finds(markup: str, queries: list[str]) -> None:
+    page = f"<!doctype html><html><head></head><body>{markup}</body></html>"
+    html5, lxml = Selector(page), Selector(page, tree="lxml")
+
+    for query in queries:
+        for where in ("html", "div", ".x"):
+            assert answers(html5, where, query) == answers(lxml, where, query), query
+
+
+def answers(page: Selector, where: str, query: str) -> list[list[str]] | str:
+    try:
+        return [one.css(query).getall() for one in page.css(where)]
+    except ValueError:
+        return "refused"
+
+
 NOISE = st.text("abp.#[]()>+~,:*\"'\\ |=^$1n@/-_ \x00é", max_size=12)
 
 
