@@ -12,8 +12,8 @@ from benchmarks import nginx, site
 from benchmarks.process import CLIENT_CORE, go_first, stay_on
 from benchmarks.table import markdown
 from openoctopus import Request
-from openoctopus.crawler import new_runner
 from openoctopus.downloaders import Downloaders
+from openoctopus.runner import new_runner
 from openoctopus.settings import Settings
 
 AT_ONCE = 64

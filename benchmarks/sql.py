@@ -21,9 +21,9 @@ from typing import Any
 import asyncmy
 import asyncpg
 
-from openoctopus.crawler import new_runner
 from openoctopus.pipelines import SqlPipeline
 from openoctopus.pipelines.base import Receipt
+from openoctopus.runner import new_runner
 from openoctopus.spider import Spider
 
 Item = dict[str, Any]

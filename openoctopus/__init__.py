@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from openoctopus.crawler import crawl, run
 from openoctopus.http import FormRequest, JsonRequest, Request, Response
 from openoctopus.items import Field, Item
 from openoctopus.result import Result
+from openoctopus.runner import crawl, run
 from openoctopus.settings import Settings
 from openoctopus.spider import Spider
 

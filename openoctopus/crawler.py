@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import inspect
 import logging
-import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
-from openoctopus import downloadermiddlewares, log, spidermiddlewares
+from openoctopus import downloadermiddlewares, spidermiddlewares
 from openoctopus.downloadermiddlewares.base import compose
 from openoctopus.downloaders import Downloaders
 from openoctopus.downloaders.base import named
@@ -22,13 +19,14 @@ from openoctopus.engine import Engine, Fetcher, Observers, Parts
 from openoctopus.exceptions import CloseSpider, OctopusError, ProjectError, SettingsError, is_fault
 from openoctopus.failpoints import armed
 from openoctopus.http.data import trusted_packages
-from openoctopus.interrupts import Interrupts
+from openoctopus.pipelines.base import FailedItem, Receipt
 from openoctopus.pipelines.chain import Chain, Watch
+from openoctopus.pipelines.failed import FailedItems
 from openoctopus.pipelines.feeds import Share
 from openoctopus.pipelines.outputs import Store, stores_of
-from openoctopus.plugins import Entry, Plugin, build, entries, load_class, option_names, optional
+from openoctopus.plugins import Entry, Plugin, build, entries, load_class, option_names
 from openoctopus.project import explained
-from openoctopus.result import FailedItem, Result
+from openoctopus.result import Result
 from openoctopus.scheduler import MemoryScheduler, Scheduler, SqliteScheduler
 from openoctopus.settings import Settings, check_names, environment
 from openoctopus.spider import Spider
@@ -40,10 +38,6 @@ from openoctopus.stats import Stats, Totals
 
 logger = logging.getLogger(__name__)
 
-#: How many more objects are made than dropped before cycles are looked for, by generation.
-GC_THRESHOLDS = (20_000, 20, 100)
-#: Seconds that a thread which has something to do, a store's for example, waits for a busy event loop to let it in.
-SWITCH_SECONDS = 0.0001
 #: Reasons for dropped items that are counted apart, and how much of each is kept.
 REASONS = 100
 REASON_LENGTH = 100
@@ -174,6 +168,7 @@ class Crawler:
         self.chain = Chain(self.pipelines, spider, stats, watch, retry_times=settings.PIPELINE_RETRY_TIMES)
         self.fetcher.chain = compose(self.downloader_middlewares, self.fetcher.download, spider)
         self.totals = Totals(stats)
+        self.failed_items = FailedItems()
         self.state = StateKeeper(self._stateful(worker) if settings.JOB else ())
         admission = Admission(self.spider_middlewares, spider, stats)
         parts = Parts(
@@ -222,15 +217,25 @@ class Crawler:
         self._reasons.add(kind)
         return kind
 
-    def _item_failed(self, item: Any, error: BaseException) -> None:
+    def _item_failed(self, failed: FailedItem) -> None:
+        error = failed.error
         if isinstance(error, CloseSpider):
             self.stop(error.reason)
             return
         self.stats.inc("item_failed_count")
         self.stats.inc("error_count")
         self.stats.inc(f"item_failed_reasons_count/{type(error).__name__}")
-        logger.error("item failed: %r", item, exc_info=error)
-        self._failed_items.append(FailedItem(item, error))
+        logger.error("item failed: %r", failed.item, exc_info=error)
+        self._failed_items.append(failed)
+        self.failed_items.put(failed)
+
+    async def _retry_items(self) -> None:
+        """Take items of an earlier run through again that somebody wants to have retried."""
+        for key, failed in self.failed_items.take_retries():
+            receipt = Receipt(lambda receipt, key=key: self.failed_items.ended(key))  # type: ignore[misc]
+            receipt.rid, receipt.fetched_at = failed.of.rid, time.time()
+            await self.chain.retry(failed, receipt)
+            receipt.close()
 
     # The crawl
 
@@ -267,6 +272,7 @@ class Crawler:
             await self.observers.opened()
             await self.engine.settler.flush()  # a job knows every file before something is in it
             logger.info("%s begins", self.spider.name)
+            await self._retry_items()
             if armed():
                 logger.warning("failpoints are armed, faults will happen: %s", ", ".join(armed()))
             try:
@@ -302,7 +308,7 @@ class Crawler:
 
     def _stateful(self, worker: int) -> list[Stateful]:
         """The parts whose state is kept; the counts of workers are kept by their supervisor."""
-        own = [SpiderState(self.spider, worker), *([] if worker else [self.totals])]
+        own = [SpiderState(self.spider, worker), self.failed_items, *([] if worker else [self.totals])]
         return own + [part for part in self._parts() if isinstance(part, Stateful)]
 
     async def _close(self) -> None:
@@ -336,81 +342,3 @@ class Crawler:
                 raise
             self.stats.inc("close_errors")
             logger.exception("%s.%s failed", type(self.spider).__name__, name)
-
-
-async def crawl(
-    spider: type[Spider],
-    *,
-    outputs: Sequence[str] = (),
-    keep_items: bool = False,
-    project: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Result:
-    """Run a spider in the running loop: in notebooks, tests and services; any number at once.
-
-    Options in capitals are settings, the others arguments of the spider. ``outputs``: files of items, as ``-o`` takes them.
-    ``keep_items``: the result holds the items too. ``project``: settings below the spider's own.
-    """
-    return await _interruptible(_crawler(spider, outputs, keep_items, project, options))
-
-
-def run(
-    spider: type[Spider],
-    *,
-    outputs: Sequence[str] = (),
-    keep_items: bool = False,
-    project: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Result:
-    """Run a spider in a script, and return when it has ended; arguments as for ``crawl``.
-
-    The log is written as the settings say, unless the script has set up its own. Ctrl-C once completes what is under way,
-    twice ends at once.
-    """
-    if asyncio._get_running_loop() is not None:
-        raise OctopusError("run() is for scripts; where a loop is running it is `await openoctopus.crawl(...)`")
-    crawler = _crawler(spider, outputs, keep_items, project, options)
-    is_set_up = logging.getLogger().hasHandlers()
-    with nullcontext() if is_set_up else log.writing(crawler.settings), new_runner() as runner:
-        return runner.run(_interruptible(crawler))
-
-
-def _crawler(
-    spider: type[Spider],
-    outputs: Sequence[str],
-    keep_items: bool,
-    project: Mapping[str, Any] | None,
-    options: Mapping[str, Any],
-) -> Crawler:
-    if not (isinstance(spider, type) and issubclass(spider, Spider)):
-        raise OctopusError(f"what is crawled is a spider class, not {spider!r}")
-    overrides = {name: value for name, value in options.items() if name.isupper()}
-    arguments = {name: value for name, value in options.items() if not name.isupper()}
-    settings = crawl_settings(spider, project, overrides)
-    if settings.WORKERS:
-        raise SettingsError("crawl() and run() crawl in this process; for WORKERS it is `octopus runspider`")
-    return Crawler(spider(**arguments), settings, outputs=[(path, False) for path in outputs], keep_items=keep_items)
-
-
-async def _interruptible(crawler: Crawler) -> Result:
-    with Interrupts(crawler, crawler.settings.DRAIN_SECONDS):
-        return await crawler.crawl()
-
-
-@contextmanager
-def new_runner() -> Iterator[asyncio.Runner]:
-    """A runner of asyncio, on uvloop where it is installed."""
-    uvloop, before, switch = optional("uvloop"), gc.get_threshold(), sys.getswitchinterval()
-    # A crawl makes and drops very many objects and few cycles: look for these more rarely than for a script's.
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
-    # With Python's 5 ms such a thread may not be let in for seconds: uvloop lets go so often, and for moments only, that
-    # its time never runs out.
-    sys.setswitchinterval(SWITCH_SECONDS)
-    try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop if uvloop else None) as runner:
-            yield runner
-    finally:
-        sys.setswitchinterval(switch)
-        gc.unfreeze()
-        gc.set_threshold(*before)

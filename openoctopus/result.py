@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openoctopus.engine import Stages
+from openoctopus.pipelines.base import FailedItem
 from openoctopus.scheduler.base import FailedEntry, HostLoad
 from openoctopus.stats import Stats
 
@@ -17,14 +18,6 @@ REFUSALS = (
     "request_failed_count",
     "request_dropped_count",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FailedItem:
-    """An item that no store took, and why."""
-
-    item: Any
-    error: BaseException
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ class Stateful(ABC):
 
     @abstractmethod
     def changed_state(self) -> State:
-        """What changed since the last call, by key.
+        """What changed since the last call, by key; an empty value takes the key away.
 
         Called in the moment in which pages are settled: what is told here is kept in the same step as what became of them.
         """

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from openoctopus.crawler import crawl
 from openoctopus.exceptions import SettingsError
 from openoctopus.folders import make_folder_of
 from openoctopus.log import writing
+from openoctopus.runner import crawl
 from openoctopus.settings import Settings
 from openoctopus.spider import Spider
 

@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from openoctopus import log
-from openoctopus.crawler import Crawler, crawl_settings, new_runner
+from openoctopus.crawler import Crawler, crawl_settings
 from openoctopus.pipelines.feeds import DISCARD
 from openoctopus.result import Result
+from openoctopus.runner import new_runner
 from openoctopus.testing.bench import BenchSpider
 from openoctopus.testing.process import in_own_process
 

@@ -1,10 +1,11 @@
-"""``octopus failed``: the requests that a job gave up."""
+"""``octopus failed``: what a job gave up."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import count
@@ -17,31 +18,37 @@ from openoctopus.cli.jobs import JobName, find_job
 from openoctopus.cli.tables import moment, show_table
 from openoctopus.exceptions import InvalidRequest, OctopusError, SettingsError
 from openoctopus.http.codec import thaw
+from openoctopus.http.data import loaded
+from openoctopus.items import to_dict
 from openoctopus.log import safe
+from openoctopus.pipelines.failed import KeptItem
 from openoctopus.scheduler.base import FailedEntry
 from openoctopus.scheduler.job import Job
 from openoctopus.scheduler.jobfile import JobFile
 from openoctopus.scheduler.jobview import JobView
 
-app = typer.Typer(help="The requests that a job gave up, by reason.", no_args_is_help=True)
+app = typer.Typer(help="The requests and items that a job gave up, by reason.", no_args_is_help=True)
 
 #: Headers that are nobody's business.
 _SECRETS, _SECRET = frozenset({"authorization", "proxy-authorization", "cookie"}), "***"
 
-Reason = Annotated[str, typer.Option("--reason", metavar="REASON", help="Only those that failed for it; `list` shows all.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="REASON", help="Only what failed for it; `list` shows all.")]
 
 
 @app.command("list")
 def list_failed(job: JobName = "") -> None:
-    """List the reasons, with how many requests failed for each, when the last one did, and its URL."""
+    """List the reasons: how many requests or items failed for each, when the last one did, and its URL."""
     with JobView(find_job(job)) as view:
-        groups = view.failed_groups()
-    if not groups and sys.stdout.isatty():
+        groups, items = view.failed_groups(), view.failed_items()
+    rows: list[tuple[str, str, int, str, str]] = [
+        ("request", group.reason, group.count, moment(group.last), _url(group.example)) for group in groups
+    ]
+    for reason, times in Counter(item.reason for item in items).most_common():
+        last = [item for item in items if item.reason == reason][-1]
+        rows.append(("item", reason, times, moment(last.at), last.url))
+    if not rows and sys.stdout.isatty():
         print("nothing failed")
-    show_table(
-        ("reason", "requests", "last", "for example"),
-        [(group.reason, group.count, moment(group.last), _url(group.example)) for group in groups],
-    )
+    show_table(("what", "reason", "times", "last", "for example"), rows)
 
 
 @app.command()
@@ -50,29 +57,28 @@ def show(
     reason: Reason = "",
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The last so many.")] = 10,
 ) -> None:
-    """Show requests that failed, with all that is known of them; the last one at the end."""
-    with JobView(find_job(job)) as view:
-        found = view.failed(reason, limit)
-    for number, failed in enumerate(found):
+    """Show what failed, with all that is known of it; the last one at the end."""
+    for number, facts in enumerate(_all_facts(find_job(job), reason)[-limit:]):
         if number:
             print()
-        for name, value in _facts(failed).items():
+        for name, value in facts.items():
             print(f"{name:9} {safe(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))}")
 
 
 @app.command()
 def retry(job: JobName = "", reason: Reason = "") -> None:
-    """Let failed requests wait again, as if they had never been tried; a job that runs takes them up within a second."""
+    """Let failed requests wait again, as if they had never been tried, and have failed items stored by the next run.
+
+    A job that runs takes up requests within a second.
+    """
     found = find_job(job)
-    with JobView(found) as view:
-        expected = len(view.failed(reason))
     if (owner := found.owner()) is not None:
         found.tell("retry", reason)
-        print(f"process {owner} was asked to let {expected} requests of job {found.name} wait again")
+        print(f"process {owner} was asked to retry {_counted(*_numbers(found, reason))} of job {found.name}")
         return
     with _stopped(found) as file:
-        entries = file.retry(reason, count(file.last_row() + 1))
-    print(f"{len(entries)} requests wait again: `octopus runspider SPIDER --job {found.name}` fetches them")
+        entries, items = file.retry(reason, count(file.last_row() + 1))
+    print(f"{_counted(len(entries), items)} wait for the next run: `octopus runspider SPIDER --job {found.name}`")
 
 
 @app.command()
@@ -81,9 +87,8 @@ def export(
     job: JobName = "",
     reason: Reason = "",
 ) -> None:
-    """Write failed requests to a file, a JSON object on each line."""
-    with JobView(find_job(job)) as view:
-        lines = [json.dumps(_facts(failed), ensure_ascii=False, default=str) for failed in view.failed(reason)]
+    """Write what failed to a file, a JSON object on each line."""
+    lines = [json.dumps(facts, ensure_ascii=False, default=str) for facts in _all_facts(find_job(job), reason)]
     if path == "-":
         print(*lines, sep="\n")
         return
@@ -91,7 +96,7 @@ def export(
         Path(path).write_text("".join(f"{line}\n" for line in lines), "utf-8")
     except OSError as error:
         raise SettingsError(f"cannot write to {path}: {error.strerror}") from error
-    print(f"{len(lines)} requests are in {path}")
+    print(f"{len(lines)} failures are in {path}")
 
 
 @app.command()
@@ -100,18 +105,27 @@ def purge(
     reason: Reason = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Forget failed requests. They count as seen: a crawl that goes on does not fetch them."""
+    """Forget what failed. Requests still count as seen: a crawl that goes on does not fetch them."""
     found = find_job(job)
-    with JobView(found) as view:
-        expected = len(view.failed(reason))
-    if expected and not yes and not typer.confirm(f"Forget {expected} failed requests of job {found.name}?"):
+    numbers = _numbers(found, reason)
+    if any(numbers) and not yes and not typer.confirm(f"Forget {_counted(*numbers)} of job {found.name}?"):
         return
     if (owner := found.owner()) is not None:
         found.tell("purge", reason)
-        print(f"process {owner} was asked to forget {expected} failed requests")
+        print(f"process {owner} was asked to forget {_counted(*numbers)}")
         return
     with _stopped(found) as file:
-        print(f"{file.purge(reason)} failed requests are forgotten")
+        print(f"{_counted(*file.purge(reason))} are forgotten")
+
+
+def _numbers(job: Job, reason: str) -> tuple[int, int]:
+    """How many requests and items failed."""
+    with JobView(job) as view:
+        return len(view.failed(reason)), len(view.failed_items(reason))
+
+
+def _counted(requests: int, items: int) -> str:
+    return f"{requests:,} failed requests and {items:,} failed items"
 
 
 @contextmanager
@@ -125,6 +139,23 @@ def _stopped(job: Job) -> Iterator[JobFile]:
         raise OctopusError(f"cannot change {job.file}: {error}") from error
     finally:
         job.unlock()
+
+
+def _all_facts(job: Job, reason: str) -> list[dict[str, Any]]:
+    """What is known of requests, then of items."""
+    with JobView(job) as view:
+        return [*map(_facts, view.failed(reason)), *map(_item_facts, view.failed_items(reason))]
+
+
+def _item_facts(failed: KeptItem) -> dict[str, Any]:
+    try:
+        item = to_dict(loaded(failed.item)) if failed.item else failed.text
+    except (InvalidRequest, TypeError, ValueError):
+        item = failed.text
+    return {
+        "url": failed.url, "reason": failed.reason, "detail": failed.detail, "at": moment(failed.at),
+        "pipeline": failed.pipeline, "item": item,
+    }  # fmt: skip
 
 
 def _url(body: bytes) -> str:

@@ -13,11 +13,11 @@ import typer
 from rich.console import Console
 
 from openoctopus import log
-from openoctopus.crawler import new_runner
 from openoctopus.exceptions import OctopusError
 from openoctopus.interrupts import Interrupts
 from openoctopus.monitor import Board, Bottleneck, LiveProgress, PlainProgress, Report, show, summary
 from openoctopus.result import Result
+from openoctopus.runner import new_runner
 from openoctopus.scheduler import Scheduler
 from openoctopus.settings import Settings
 from openoctopus.stats import Stats, Totals

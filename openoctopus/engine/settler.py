@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from openoctopus.failpoints import hit
+from openoctopus.http.codec import thaw
 from openoctopus.pipelines.base import Receipt
 from openoctopus.scheduler.base import DONE, Again, Entry, Lease, Move, Outcome, Scheduler
 from openoctopus.state import StateKeeper
@@ -27,6 +28,10 @@ class Page(Receipt):
         self.found: list[Entry] = []
         #: How often each ``dont_filter`` request was found on this page.
         self.occurrences: dict[int, int] = {}
+
+    @property
+    def url(self) -> str:
+        return thaw(self.lease.entry.body).url if self.lease is not None else ""
 
     def end(self, outcome: Outcome) -> None:
         """Everything was read and all requests are added; settled as soon as all items are durable."""

@@ -64,6 +64,11 @@ class Receipt:
         if self.closed and not self.owed:
             self.settle(self)
 
+    @property
+    def url(self) -> str:
+        """Of the page, where it is one."""
+        return ""
+
     def close(self) -> None:
         """No more items come from this page."""
         self.closed = True
@@ -93,10 +98,23 @@ class Pending(NamedTuple):
     size: int
     item: Any
     receipt: Receipt
+    ordinal: int
 
 
-#: Called with an item that could not be stored, and the error. ``CloseSpider`` asks for the end of the crawl.
-FailItem = Callable[[Any, BaseException], None]
+class FailedItem(NamedTuple):
+    """An item that could not be stored, and why."""
+
+    item: Any
+    error: BaseException
+    #: The pipeline that did not take it.
+    pipeline: str = ""
+    of: ItemOfPage = ItemOfPage(0, 0)
+    #: Of the page that it was found on.
+    url: str = ""
+
+
+#: Called with an item that could not be stored. The error ``CloseSpider`` asks for the end of the crawl.
+FailItem = Callable[[FailedItem], None]
 
 
 class BatchPipeline(ItemPipeline, ABC):
@@ -165,7 +183,7 @@ class BatchPipeline(ItemPipeline, ABC):
         self.pending_bytes += size
         if not self._waiting:
             self._timer = self._loop.call_later(self.max_seconds, self._due.set)
-        self._waiting.append(Pending(record, size, item, receipt))
+        self._waiting.append(Pending(record, size, item, receipt, receipt.ordinal))
         self._waiting_bytes += size
         if len(self._waiting) >= self.max_items or self._waiting_bytes >= self.max_bytes:
             self._due.set()
@@ -228,7 +246,9 @@ class BatchPipeline(ItemPipeline, ABC):
             batch = []
             for pending, error in refused:
                 if is_last or isinstance(error, RefusedItem):
-                    self._fail_item(pending.item, error)
+                    receipt = pending.receipt
+                    of = ItemOfPage(receipt.rid, pending.ordinal)
+                    self._fail_item(FailedItem(pending.item, error, str(self), of, receipt.url))
                     self._paid([pending])
                 else:
                     batch.append(pending)

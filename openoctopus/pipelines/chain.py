@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, RefusedItem, Retry, is_fault
 from openoctopus.failpoints import hit
-from openoctopus.pipelines.base import BatchPipeline, FailItem, ItemPipeline, PagePipeline, Receipt
+from openoctopus.pipelines.base import (
+    BatchPipeline,
+    FailedItem,
+    FailItem,
+    ItemOfPage,
+    ItemPipeline,
+    PagePipeline,
+    Receipt,
+)
 from openoctopus.plugins import hook
 from openoctopus.spider import Spider
 from openoctopus.stats import Stats
@@ -118,11 +126,12 @@ class Chain:
         for batch in self._batches:
             batch.flush()
 
-    async def process(self, item: Any, receipt: Receipt) -> None:
-        """Take one item through; what it owes is on ``receipt``. Raises only ``CloseSpider``."""
+    async def process(self, item: Any, receipt: Receipt, steps: Sequence[Step] | None = None) -> None:
+        """Take one item through these steps, by default all; what it owes is on ``receipt``. Raises only ``CloseSpider``."""
         receipt.ordinal += 1
+        step = None
         try:
-            for step in self._steps:
+            for step in self._steps if steps is None else steps:
                 if step.is_batch:
                     step.process(item, receipt)
                     continue
@@ -134,9 +143,22 @@ class Chain:
         except BaseException as error:
             if not is_fault(error):
                 raise
-            self.watch.failed(item, error)
+            of = ItemOfPage(receipt.rid, receipt.ordinal)
+            self.watch.failed(FailedItem(item, error, step.name if step else "", of, receipt.url))
         else:
             self.watch.stored(item)
+
+    async def retry(self, failed: FailedItem, receipt: Receipt) -> None:
+        """Take an item that failed to the pipeline that did not take it, and to those behind it that have not seen it."""
+        names = [step.name for step in self._steps]
+        if failed.pipeline not in names:
+            error = OctopusError(f"there is no pipeline {failed.pipeline} any more")
+            self.watch.failed(failed._replace(error=error))
+            return
+        receipt.ordinal = failed.of.ordinal - 1
+        start = names.index(failed.pipeline)
+        steps = self._steps[start : start + 1] if self._steps[start].is_batch else self._steps[start:]
+        await self.process(failed.item, receipt, steps)
 
     async def _apply(self, step: Step, item: Any, companion: object) -> Any:
         """One pipeline, tried again with growing pauses; waits for as long as its store is away."""
@@ -180,9 +202,9 @@ async def _within(seconds: float, batch: BatchPipeline) -> None:
 
 
 def _step(pipeline: object) -> Step | None:
-    name = type(pipeline).__name__
     if isinstance(pipeline, BatchPipeline):
-        return Step(name, pipeline.put, False, True)
+        return Step(str(pipeline), pipeline.put, False, True)
+    name = type(pipeline).__name__
     if isinstance(pipeline, PagePipeline):
         return Step(name, pipeline.process_item_of, False, False, of_page=True)
     found = hook(pipeline, ItemPipeline, "process_item", 1)

@@ -201,7 +201,7 @@ class Scheduler(Plugin):
     async def settle(self, settled: Iterable[tuple[Lease, Outcome]], state: State = NO_STATE) -> None:
         """End leases, once all that the pages yielded is safe. A lease that is no longer held changes nothing.
 
-        ``state`` is kept in the same step: after a crash both are there, or neither.
+        ``state`` is kept in the same step: after a crash both are there, or neither. An empty value removes its key.
         """
 
     @abstractmethod

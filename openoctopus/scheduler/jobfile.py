@@ -13,8 +13,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from openoctopus.exceptions import SettingsError
 from openoctopus.failpoints import hit
+from openoctopus.pipelines.failed import PREFIX, KeptItem, kept_items
 from openoctopus.scheduler.base import Entry, FailedEntry
 from openoctopus.scheduler.journal import Changes, Waiting
 
@@ -125,7 +128,11 @@ class JobFile:
             if changes.seen:
                 db.execute("INSERT INTO seen(fingerprints) VALUES (?)", [_packed(changes.seen, self._size)])
             db.executemany(
-                "INSERT OR REPLACE INTO state VALUES (?, ?)", ((_bytes(key), value) for key, value in changes.state.items())
+                "INSERT OR REPLACE INTO state VALUES (?, ?)",
+                ((_bytes(key), value) for key, value in changes.state.items() if value),
+            )
+            db.executemany(
+                "DELETE FROM state WHERE key = ?", ((_bytes(key),) for key, value in changes.state.items() if not value)
             )
             db.executemany(
                 "INSERT OR REPLACE INTO remembered VALUES (?, ?, ?)",
@@ -135,8 +142,10 @@ class JobFile:
             hit("job.half")
         hit("job.committed")
 
-    def retry(self, reason: str, rows: Iterator[int]) -> list[Entry]:
-        """Let failed requests wait again, as if they had never been tried: those of that reason, all if it is empty."""
+    def retry(self, reason: str, rows: Iterator[int]) -> tuple[list[Entry], int]:
+        """Let failed requests wait again, as if they had never been tried, and have failed items retried by the next run:
+        those of that reason, all if it is empty. Returns the requests, and how many items there are.
+        """
         now = time.time()
         with self._step() as db:
             found = failed_in(db, reason)
@@ -146,14 +155,21 @@ class JobFile:
                 db.execute("INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(Waiting(entry, now, 0.0)))
             db.execute("DELETE FROM failed WHERE reason = ? OR ? = ''", [reason, reason])
             db.execute("UPDATE meta SET value = value - ? WHERE key = 'failed'", [len(found)])
-            if found:
+            items = failed_items_in(db, reason)
+            for key, item in items.items():
+                item.retry = True
+                db.execute("UPDATE state SET value = ? WHERE key = ?", [msgspec.msgpack.encode(item), _bytes(key)])
+            if found or items:
                 db.execute("UPDATE meta SET value = 0.0 WHERE key = 'finished'")
-        return [failed.entry for failed in found]
+        return [failed.entry for failed in found], len(items)
 
-    def purge(self, reason: str) -> int:
-        """Forget failed requests: those of that reason, all if it is empty. How many they were."""
+    def purge(self, reason: str) -> tuple[int, int]:
+        """Forget failed requests and items: those of that reason, all if it is empty. How many they were."""
         with self._step() as db:
-            return db.execute("DELETE FROM failed WHERE reason = ? OR ? = ''", [reason, reason]).rowcount
+            requests = db.execute("DELETE FROM failed WHERE reason = ? OR ? = ''", [reason, reason]).rowcount
+            items = failed_items_in(db, reason)
+            db.executemany("DELETE FROM state WHERE key = ?", ((_bytes(key),) for key in items))
+        return requests, len(items)
 
     @contextmanager
     def _step(self) -> Iterator[sqlite3.Connection]:
@@ -182,6 +198,13 @@ def failed_in(db: sqlite3.Connection, reason: str = "", limit: int = -1) -> list
         FailedEntry(Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost), reason, detail, at)
         for rid, host, body, priority, attempts, lost, reason, detail, at in found
     ][::-1]
+
+
+def failed_items_in(db: sqlite3.Connection, reason: str = "") -> dict[str, KeptItem]:
+    """The items that failed for that reason (for any, if it is empty), oldest first, by the keys of their state."""
+    found = kept_items(state_in(db, f"{PREFIX}/"))
+    chosen = [(key, item) for key, item in found.items() if reason in ("", item.reason)]
+    return dict(sorted(chosen, key=lambda pair: pair[1].at))
 
 
 def state_in(db: sqlite3.Connection, prefix: str) -> dict[str, bytes]:

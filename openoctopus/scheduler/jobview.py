@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from openoctopus.exceptions import SettingsError
+from openoctopus.pipelines.failed import KeptItem
 from openoctopus.scheduler.base import FailedEntry
 from openoctopus.scheduler.job import Job
-from openoctopus.scheduler.jobfile import failed_in
+from openoctopus.scheduler.jobfile import failed_in, failed_items_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,10 @@ class JobView:
     def failed(self, reason: str, limit: int = -1) -> list[FailedEntry]:
         """The last requests that failed for that reason (for any, if it is empty), oldest first; -1: all of them."""
         return failed_in(self._db, reason, limit)
+
+    def failed_items(self, reason: str = "") -> list[KeptItem]:
+        """The items that failed for that reason (for any, if it is empty), oldest first."""
+        return list(failed_items_in(self._db, reason).values())
 
 
 def jobs_in(folder: Path) -> list[str]:

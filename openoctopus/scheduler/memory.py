@@ -77,7 +77,11 @@ class MemoryScheduler(Scheduler):
         now = self._clock()
         for lease, outcome in settled:
             self._policy.settle(lease, outcome, now)
-        self._state.update(state)
+        for key, value in state.items():
+            if value:
+                self._state[key] = value
+            else:
+                self._state.pop(key, None)
 
     async def kept(self, prefix: str) -> dict[str, bytes]:
         return {key: value for key, value in self._state.items() if key.startswith(prefix)}

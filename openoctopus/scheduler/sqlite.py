@@ -296,14 +296,15 @@ class SqliteScheduler(MemoryScheduler):
         policy, counts = self._policy, self.counts
         kept = [failed for failed in policy.failed if message.reason not in ("", failed.reason)]
         if message.do == "retry":
-            entries = await self._in_thread(self._file.retry, message.reason, self._rows)
+            entries, items = await self._in_thread(self._file.retry, message.reason, self._rows)
             counts.failed -= len(entries)
             counts.added -= len(entries)
             for entry in entries:
                 policy.restore(entry, self._clock())
-            logger.info("%d failed requests wait again", len(entries))
+            logger.info("%d failed requests wait again, %d failed items are retried by the next run", len(entries), items)
         else:
-            logger.info("%d failed requests are forgotten", await self._in_thread(self._file.purge, message.reason))
+            gone = await self._in_thread(self._file.purge, message.reason)
+            logger.info("%d failed requests and %d failed items are forgotten", *gone)
         policy.failed.clear()
         policy.failed.extend(kept)
 

@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from openoctopus.crawler import new_runner
+from openoctopus.runner import new_runner
 from openoctopus.workers.worker import Journal, Worker, end_with_parent
 
 

@@ -67,8 +67,8 @@ async def test_failed_requests_are_listed_by_reason(octopus, finished):
     ran = await octopus("failed", "list")
 
     assert ran.code == 0
-    reason, times, _, url = ran.out.strip().split("\t")
-    assert (reason, times) == ("http_500", "4")
+    what, reason, times, _, url = ran.out.strip().split("\t")
+    assert (what, reason, times) == ("request", "http_500", "4")
     assert "/%E9%94%99%E8%AF%AF/" in url
 
 
@@ -86,7 +86,7 @@ async def test_they_are_exported_as_json_lines(octopus, finished):
     ran = await octopus("failed", "export", "failed.jsonl")
 
     lines = [json.loads(line) for line in (octopus.folder / "failed.jsonl").read_text("utf-8").splitlines()]
-    assert "4 requests are in failed.jsonl" in ran.out
+    assert "4 failures are in failed.jsonl" in ran.out
     assert sorted(line["meta"]["n"] for line in lines) == [1, 2, 3, 4]
     assert {line["reason"] for line in lines} == {"http_500"}
 
@@ -97,7 +97,7 @@ async def test_they_are_retried_when_the_job_goes_on(octopus, site, some, finish
     asked = await octopus("failed", "retry", "--reason", "http_500")
     ran = await octopus(*some())
 
-    assert "4 requests wait again" in asked.out
+    assert "4 failed requests and 0 failed items wait for the next run" in asked.out
     assert ran.code == 0
     urls = [json.loads(line)["url"] for line in (octopus.folder / "items.jsonl").read_text("utf-8").splitlines()]
     assert len(urls) == len(set(urls)) == 8
@@ -107,7 +107,7 @@ async def test_they_are_retried_when_the_job_goes_on(octopus, site, some, finish
 async def test_another_reason_is_left_alone(octopus, finished):
     ran = await octopus("failed", "retry", "--reason", "timeout")
 
-    assert "0 requests wait again" in ran.out
+    assert "0 failed requests and 0 failed items wait" in ran.out
     assert "http_500\t4" in (await octopus("failed", "list")).out
     assert "finished" in (await octopus("jobs")).out
 
@@ -115,7 +115,7 @@ async def test_another_reason_is_left_alone(octopus, finished):
 async def test_forgotten_ones_are_not_fetched_again(octopus, site, some, finished):
     ran = await octopus("failed", "purge", "--yes")
 
-    assert "4 failed requests are forgotten" in ran.out
+    assert "4 failed requests and 0 failed items are forgotten" in ran.out
     assert (await octopus("failed", "list")).out == ""
     assert (await octopus(*some())).err.startswith("octopus: job job was finished")
 
@@ -130,7 +130,7 @@ async def test_a_running_job_takes_them_up(octopus, site, some):
     crawl.send(signal.SIGTERM)
     await crawl.end()
 
-    assert f"process {crawl.process.pid} was asked to let 4 requests of job job wait again" in asked.out
+    assert f"process {crawl.process.pid} was asked to retry 4 failed requests and 0 failed items of job job" in asked.out
     urls = [json.loads(line)["url"] for line in (octopus.folder / "items.jsonl").read_text("utf-8").splitlines()]
     assert len(urls) == len(set(urls)) == 8
 
@@ -205,3 +205,86 @@ async def test_a_table_on_a_terminal(octopus, some, finished):
     assert "requests" in queue.err
     assert "http_500" in failed.err
     assert "for example" in failed.err
+
+
+FUSSY = """
+from pathlib import Path
+
+from openoctopus import Spider
+from openoctopus.exceptions import RefusedItem
+
+
+class Fussy:
+    def process_item(self, item, spider):
+        if item["n"] % 2 and not Path("mended").exists():
+            raise RefusedItem(f"{item['n']} is odd")
+        return item
+
+
+class After:
+    def process_item(self, item, spider):
+        with open("after.txt", "a") as file:
+            print(item["n"], file=file)
+        return item
+
+
+class Items(Spider):
+    name = "items"
+    custom_settings = {"ROBOTSTXT_OBEY": False, "ITEM_PIPELINES": {Fussy: 1, After: 2}}
+
+    def __init__(self, site):
+        super().__init__()
+        self.start_urls = [site]
+
+    def parse(self, response):
+        yield from ({"n": n, "词": "数据"} for n in range(6))
+"""
+
+
+@pytest.fixture
+async def fussy(octopus, site):
+    octopus.write("fussy.py", FUSSY)
+    line = ["runspider", "fussy.py", "-a", f"site={site.url('/')}", "--job", "items", "-o", "items.jsonl"]
+    ran = await octopus(*line)
+    assert ran.code == 0, ran.err
+    return line
+
+
+async def test_failed_items_are_listed_and_shown(octopus, site, fussy):
+    listed, shown, exported = [
+        await octopus(*line) for line in (["failed", "list"], ["failed", "show"], ["failed", "export", "-"])
+    ]
+
+    what, reason, times, _, url = listed.out.strip().split("\t")
+    assert (what, reason, times, url) == ("item", "RefusedItem", "3", site.url("/"))
+    assert shown.out.count("pipeline  Fussy") == 3
+    assert "detail    1 is odd" in shown.out
+    assert [json.loads(line)["item"] for line in exported.out.splitlines()] == [{"n": n, "词": "数据"} for n in (1, 3, 5)]
+
+
+async def test_failed_items_pass_the_rest_of_the_way_in_the_next_run(octopus, fussy):
+    octopus.write("mended", "")
+
+    asked = await octopus("failed", "retry")
+    ran = await octopus(*fussy)
+
+    assert "0 failed requests and 3 failed items wait for the next run" in asked.out
+    assert ran.code == 0
+    items = [json.loads(line)["n"] for line in (octopus.folder / "items.jsonl").read_text("utf-8").splitlines()]
+    assert items == [0, 2, 4, 1, 3, 5]
+    assert (octopus.folder / "after.txt").read_text().split() == ["0", "2", "4", "1", "3", "5"]
+    assert (await octopus("failed", "list")).out == ""
+    assert (await octopus(*fussy)).err.startswith("octopus: job items was finished")
+
+
+async def test_items_that_fail_again_are_kept_again(octopus, fussy):
+    await octopus("failed", "retry")
+    await octopus(*fussy)
+
+    assert "item\tRefusedItem\t3" in (await octopus("failed", "list")).out
+    assert "finished" in (await octopus("jobs")).out
+
+
+async def test_failed_items_are_forgotten(octopus, fussy):
+    assert "0 failed requests and 3 failed items are forgotten" in (await octopus("failed", "purge", "--yes")).out
+    assert (await octopus("failed", "list")).out == ""

@@ -18,6 +18,13 @@ async def test_state_is_kept_with_the_pages_that_are_settled(scheduler: Schedule
     assert await scheduler.kept("nothing") == {}
 
 
+async def test_an_empty_value_takes_its_key_away(scheduler: Scheduler) -> None:
+    await scheduler.settle([], {"a": b"1", "b": b"2"})
+    await scheduler.settle([], {"a": b"", "c": b""})
+
+    assert await scheduler.kept("") == {"b": b"2"}
+
+
 async def test_one_worker_draws_the_first_requests(scheduler: Scheduler) -> None:
     assert await scheduler.claim_start("a")
     assert await scheduler.claim_start("a")

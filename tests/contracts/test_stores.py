@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from openoctopus.crawler import new_runner
 from openoctopus.items import Field, Item
 from openoctopus.pipelines import BatchPipeline
 from openoctopus.pipelines.base import Receipt
 from openoctopus.pipelines.feeds import FeedPipeline
+from openoctopus.runner import new_runner
 from openoctopus.spider import Spider
 from tests.pipelines.sql.contract import TABLES
 from tests.servers import SERVERS
@@ -103,7 +103,7 @@ class Crawl:
         answer = self.pipeline.open_spider(Spider("news"))
         if answer is not None:
             await answer
-        self.pipeline.begin(lambda item, error: self.failed.append(item), 0)
+        self.pipeline.begin(lambda failed: self.failed.append(failed.item), 0)
         return self
 
     def put(self, *items: Any) -> None:

@@ -23,6 +23,7 @@ FLOORS = [
     {"engine"},
     {"monitor", "result"},
     {"crawler"},
+    {"runner"},
     {"workers"},
     {"testing"},
     {"cli"},

@@ -102,6 +102,7 @@ def test_each_room_has_a_page() -> None:
         "selector": "selectors",
         "spider": "spiders",
         "crawler": "architecture",
+        "runner": "spiders",
         "result": "architecture",
         "channel": "workers",
         "state": "jobs",

@@ -28,7 +28,7 @@ class Crawl:
         answer = self.store.open_spider(self.spider)
         if answer is not None:
             await answer
-        self.store.begin(lambda item, error: self.failed.append((item, error)), self.retry_times)
+        self.store.begin(lambda failed: self.failed.append((failed.item, failed.error)), self.retry_times)
         return self
 
     def put(self, *items: Any) -> None:

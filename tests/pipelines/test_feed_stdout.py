@@ -24,7 +24,7 @@ async def crawl(target, count, options):
     logging.basicConfig(format="%(levelname)s %(message)s")
     feed = FeedPipeline(target, **options)
     await feed.open_spider(Spider("news"))
-    feed.begin(lambda item, error: print("failed", type(error).__name__, error, file=sys.stderr), 3)
+    feed.begin(lambda failed: print("failed", type(failed.error).__name__, failed.error, file=sys.stderr), 3)
     receipt = Receipt(lambda _: None)
     for number in range(count):
         try:

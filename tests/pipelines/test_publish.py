@@ -18,7 +18,7 @@ async def wrote(target: Path, worker: str, *items: tuple[int, int], crawl: str =
     """A worker that wrote these items, by page and number."""
     feed = SharedFeed(target, Share(crawl, worker, job), **options)
     await feed.open_spider(Spider("news"))
-    feed.begin(lambda item, error: pytest.fail(str(error)), 0)
+    feed.begin(lambda failed: pytest.fail(str(failed.error)), 0)
     for page, number in items:
         receipt = Receipt(lambda page: None)
         receipt.rid, receipt.ordinal = page, number

@@ -98,7 +98,7 @@ class Crawl:
         except BaseException:
             await self.store.close()
             raise
-        self.store.begin(lambda item, error: self.failed.append((item, error)), self.retry_times)
+        self.store.begin(lambda failed: self.failed.append((failed.item, failed.error)), self.retry_times)
         return self
 
     def page(self, *items: Any, rid: int = 0, at: float = 0.0) -> None:
