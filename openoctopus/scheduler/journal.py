@@ -59,17 +59,15 @@ class Changes(Journal):
     def waits(self, entry: Entry, delay: float) -> None:
         now = time.time()
         waiting = Waiting(entry, now, now + delay if delay > 0 else 0.0)
-        if not entry.row:
+        if entry.row:
+            self.again[entry.row] = waiting
+        else:
             entry.row = next(self.rows)
             self.added[entry.row] = waiting
-        elif entry.row in self.added:
-            self.added[entry.row] = waiting
-        else:
-            self.again[entry.row] = waiting
 
     def ended(self, entry: Entry) -> None:
+        self.again.pop(entry.row, None)
         if self.added.pop(entry.row, None) is None:
-            self.again.pop(entry.row, None)
             self.gone.append(entry.row)
 
     def failed(self, failed: FailedEntry) -> None:

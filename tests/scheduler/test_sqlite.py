@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from random import Random
+from types import ModuleType
 
 import pytest
 
@@ -32,14 +33,15 @@ class Eager(SqliteScheduler):
 class Jobs:
     """Opens a job in a folder, as one process after the other would."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: type[SqliteScheduler] = Eager) -> None:
         self.folder = folder
+        self.kind = kind
         self.dupefilter = RFPDupeFilter()
 
     def make(self, spider: str = "news", dupefilter: RFPDupeFilter | None = None, **options: object) -> SqliteScheduler:
         self.dupefilter = dupefilter or RFPDupeFilter()
         given = settings(**{"JOB": "job", "JOBS_DIR": str(self.folder), **options})
-        return Eager(self.dupefilter, given, spider_name=spider)
+        return self.kind(self.dupefilter, given, spider_name=spider)
 
     @asynccontextmanager
     async def killed(self, **options: object) -> AsyncIterator[SqliteScheduler]:
@@ -49,6 +51,11 @@ class Jobs:
             left = shutil.copytree(self.folder, self.folder.with_name("left"))
         shutil.rmtree(self.folder)
         left.rename(self.folder)
+
+    @property
+    def module(self) -> ModuleType:
+        """Where the scheduler stands."""
+        return sys.modules[self.kind.open.__module__]
 
     @property
     def file(self) -> Path:
@@ -97,6 +104,7 @@ async def test_fingerprints_stay_the_same(jobs: Jobs, dupefilter: type[RFPDupeFi
 async def test_attempts_and_places_are_kept(jobs: Jobs) -> None:
     async with jobs.make() as scheduler:
         await scheduler.add(entries(3))
+        await scheduler.settle([])
         first, second = await claimed(scheduler), await claimed(scheduler)
         await scheduler.settle([(first, Again()), (second, Again(spent=False))])
 
@@ -171,7 +179,11 @@ async def test_pages_that_were_being_read_are_suspects(jobs: Jobs) -> None:
         assert (first.rid, first.entry.lost) == (1, 1)
         assert await scheduler.claim() is None
         await done(scheduler, first)
-        assert (await claimed(scheduler)).rid == 2
+        second = await claimed(scheduler)
+        assert (second.rid, second.entry.lost) == (2, 1)
+        await done(scheduler, second)
+        third = await claimed(scheduler)
+        assert (third.rid, third.entry.lost) == (3, 0), "it had been read"
 
 
 async def test_no_page_is_blamed_for_a_stop(jobs: Jobs) -> None:
@@ -189,7 +201,7 @@ async def test_no_page_is_blamed_for_a_power_cut(jobs: Jobs, monkeypatch: pytest
         await scheduler.add(entries(2))
         await scheduler.claim()
         await scheduler.settle([])
-    monkeypatch.setattr("openoctopus.scheduler.sqlite._boot", lambda: "the next one")
+    monkeypatch.setattr(jobs.module, "_boot", lambda: "the next one")
 
     async with jobs.make() as scheduler:
         assert [(await claimed(scheduler)).entry.lost for _ in range(2)] == [0, 0]
@@ -359,7 +371,7 @@ async def test_a_file_that_is_gone_ends_the_crawl(jobs: Jobs) -> None:
 async def test_while_the_file_cannot_be_written_nothing_is_claimed_and_nothing_is_lost(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openoctopus.scheduler.sqlite.PAUSE", 0.01)
+    monkeypatch.setattr(jobs.module, "PAUSE", 0.01)
     async with jobs.make() as scheduler:
         await scheduler.add(entries(2))
         await scheduler.settle([])
@@ -380,8 +392,26 @@ async def test_while_the_file_cannot_be_written_nothing_is_claimed_and_nothing_i
         assert (scheduler.counts.done, scheduler.counts.queued) == (1, 501)
 
 
+async def test_a_commit_that_fails_half_way_is_done_again_as_a_whole(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs.module, "PAUSE", 0.01)
+    errors = [sqlite3.OperationalError("disk I/O error")]
+
+    def fail_once(name: str) -> None:
+        if name == "job.half" and errors:
+            raise errors.pop()
+
+    async with jobs.make() as scheduler:
+        monkeypatch.setattr(sys.modules[type(scheduler._file).__module__], "hit", fail_once)
+        await scheduler.add(entries(3))
+        await done(scheduler, await claimed(scheduler))
+
+    async with jobs.make() as scheduler:
+        assert (scheduler.counts.queued, scheduler.counts.done) == (2, 1)
+        assert scheduler.knows(1)
+
+
 async def test_what_cannot_be_written_at_the_end_is_told(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openoctopus.scheduler.sqlite.PAUSE", 0.01)
+    monkeypatch.setattr(jobs.module, "PAUSE", 0.01)
     scheduler = jobs.make()
     await scheduler.open()
     scheduler._file._db.execute("PRAGMA max_page_count = 1")
