@@ -53,11 +53,12 @@ def crawl_settings(
     Raises ``SettingsError`` for unknown names and wrong values, those of failpoints too.
     """
     armed()
-    if not isinstance(spider.custom_settings, Mapping):
+    own = {} if spider.custom_settings is None else spider.custom_settings
+    if not isinstance(own, Mapping):
         raise SettingsError(f"{spider.__name__}.custom_settings is a mapping, not {spider.custom_settings!r}")
     layers = {
         "project": dict(project or {}),
-        "spider": dict(spider.custom_settings),
+        "spider": dict(own),
         "environment": environment(),
         "command line": dict(overrides or {}),
     }

@@ -345,11 +345,12 @@ async def test_a_page_can_be_fetched_in_the_middle_of_a_callback() -> None:
 
         async def parse(self, response):
             answer = await self.fetch(Request(response.url + "api"))
-            yield {"api": answer.json(), "title": response.css("h1::text").get()}
+            by_url = await self.fetch(response.url + "api")
+            yield {"api": answer.json(), "same": by_url.json() == answer.json(), "title": response.css("h1::text").get()}
 
     async with Site({"/": "<h1>page</h1>", "/api": (302, {"Location": "/real"}, ""), "/real": {"n": 1}}) as site:
         result = await run(Inside, site)
-    assert result.items == [{"api": {"n": 1}, "title": "page"}]
+    assert result.items == [{"api": {"n": 1}, "same": True, "title": "page"}]
 
 
 @pytest.mark.parametrize("per_host", [1, 8])

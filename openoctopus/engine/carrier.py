@@ -14,7 +14,7 @@ from openoctopus.downloadermiddlewares.base import Fetch, Moved
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.engine.fetching import carried
 from openoctopus.engine.observers import Observers
-from openoctopus.engine.reader import Reader, Turns, is_asynchronous, plain_results, refuse
+from openoctopus.engine.reader import Reader, Turns, check_item, is_asynchronous, plain_results, refuse
 from openoctopus.engine.settler import Page
 from openoctopus.exceptions import (
     CloseSpider,
@@ -23,14 +23,13 @@ from openoctopus.exceptions import (
     IgnoreRequest,
     InvalidRequest,
     Later,
-    OctopusError,
     Retry,
+    TooManyRedirects,
     is_fault,
 )
 from openoctopus.failpoints import hit
 from openoctopus.http import Request, Response
 from openoctopus.http.codec import freeze, thaw
-from openoctopus.items import is_item
 from openoctopus.pipelines.chain import Chain
 from openoctopus.scheduler.base import DONE, FRONT, Again, Entry, Fail, Lease, Move, Outcome, Scheduler
 from openoctopus.settings import Settings
@@ -160,6 +159,8 @@ class Carrier:
                     return self._moved(page, lease, request, error.request)
                 except IgnoreRequest as refused:
                     return await self._ignored(page, request, refused)
+                except TooManyRedirects as endless:
+                    return await self._told(page, request, endless)
             case Later():
                 return Again(error.delay, spent=isinstance(error, Retry))
             case IgnoreRequest():
@@ -197,6 +198,11 @@ class Carrier:
 
     def _moved(self, page: Page, lease: Lease, old: Request, new: Request) -> Outcome:
         """A redirect, or a Request that a hook returned: the same page by another address, if it may be crawled."""
+        # Counted here too: a hook may return the very request that it was given, again and again.
+        times = old.meta.get("redirect_times", 0) + 1
+        new.meta["redirect_times"] = max(times, new.meta.get("redirect_times", 0))
+        if times > self.parts.settings.REDIRECT_MAX_TIMES:
+            raise TooManyRedirects(f"middlewares returned another request {times} times, the last one is {new}")
         self.parts.admission.judge(new)
         new.depth = old.depth
         try:
@@ -277,8 +283,7 @@ class Carrier:
             if len(page.found) >= ADD_TOGETHER:
                 await self.add(page)
         elif found is not None:
-            if not is_item(found):
-                raise OctopusError(f"the callback gave a {type(found).__name__}; it should give requests and items")
+            check_item(found, "the callback")
             found = self.parts.admission.found(found, response)
             if found is not None:
                 await self.item(page, found)

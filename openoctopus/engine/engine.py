@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from openoctopus.engine.carrier import ADD_TOGETHER, Carrier, Parts
 from openoctopus.engine.limits import Limits, Watchdog
-from openoctopus.engine.reader import Turns, plain_results
+from openoctopus.engine.reader import Turns, check_item, plain_results
 from openoctopus.engine.settler import Page, Settler
 from openoctopus.exceptions import CloseSpider, InvalidRequest, is_fault
 from openoctopus.failpoints import hit
@@ -173,6 +173,7 @@ class Engine:
         found = self.parts.admission.start(found)
         if not isinstance(found, Request):
             if found is not None:
+                check_item(found, "start()")
                 await self.carrier.item(page, found)
             return
         try:

@@ -50,7 +50,7 @@ class Reader:
         raise InvalidRequest(
             f"{callback!r} is no method of {type(self.spider).__name__}: a request waits in a queue by the name of its "
             "callback; write a method, and give it what it needs in cb_kwargs"
-        )
+        ) from None
 
     def method(self, name: str) -> Callable[..., Any]:
         """The spider's method of that name. Raises ``InvalidRequest`` if it has none."""
@@ -101,6 +101,12 @@ def plain_results(found: Any) -> Iterator[Any]:
         return iter(found)
     except TypeError:
         raise OctopusError(f"the callback gave a {type(found).__name__}; it should give requests and items") from None
+
+
+def check_item(found: object, giver: str) -> None:
+    """Raises ``OctopusError`` for what is no item; ``giver`` is who gave it."""
+    if not is_item(found):
+        raise OctopusError(f"{giver} gave a {type(found).__name__}; it should give requests and items")
 
 
 def refuse(found: Iterator[Any], error: InvalidRequest) -> Any:

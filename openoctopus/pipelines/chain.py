@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from openoctopus.exceptions import CloseSpider, DropItem, OctopusError, RefusedItem, Retry, is_fault
 from openoctopus.failpoints import hit
+from openoctopus.items import is_item
 from openoctopus.pipelines.base import (
     BatchPipeline,
     FailedItem,
@@ -169,8 +170,9 @@ class Chain:
                 answer = step.process(item, companion)
                 if step.is_async:
                     answer = await answer
-                if answer is None:
-                    raise OctopusError(f"{step.name}.process_item returned None; it should return the item or raise DropItem")
+                if answer is not item and not is_item(answer):
+                    kind = None if answer is None else f"a {type(answer).__name__}"
+                    raise OctopusError(f"{step.name}.process_item returned {kind}; it should return the item or raise DropItem")
                 return answer
             except (DropItem, CloseSpider, RefusedItem):
                 raise

@@ -26,7 +26,7 @@ class Spider:
     #: Hosts that may be crawled, their sub-domains included; empty: all.
     allowed_domains: Collection[str] = ()
     #: Options that stand above the project's.
-    custom_settings: ClassVar[Mapping[str, Any]] = {}
+    custom_settings: ClassVar[Mapping[str, Any] | None] = {}
     #: Statuses other than 2xx that callbacks receive.
     handle_httpstatus_list: Collection[int] = ()
 
@@ -70,14 +70,14 @@ class Spider:
         """Read one page: yield what was found, and what to ask for next. Called where a request names no callback."""
         raise OctopusError(f"{type(self).__name__} has no parse method, and {response.request} names no callback")
 
-    async def fetch(self, request: Request) -> Response:
-        """Have another page at once, inside a callback: same politeness, middlewares and retries, no duplicates filter.
+    async def fetch(self, request: Request | str) -> Response:
+        """Have another page at once, by a request or a URL: same politeness, middlewares and retries, no duplicates filter.
 
         Raises what ended the fetch: ``DownloadError``, ``IgnoreRequest``... A status is not judged.
         """
         if self._fetch is None:
             raise OctopusError("a spider can fetch only while it is crawling")
-        return await self._fetch(request)
+        return await self._fetch(request if isinstance(request, Request) else Request(request))
 
 
 def has_parse(spider: Spider) -> bool:
