@@ -78,8 +78,8 @@ class CookiesMiddleware(DownloaderMiddleware, Stateful):
             self._send(request, session)
 
     def process_response(self, request: Request, response: Response, spider: Spider) -> Response:
-        if response.headers.get("Set-Cookie") is not None:
-            self._receive(request, response)
+        if written := response.headers.getlist("Set-Cookie"):
+            self._receive(request, response, written)
         if self.jars or request.cookies is not None:
             _restore(request)
         return response
@@ -110,7 +110,7 @@ class CookiesMiddleware(DownloaderMiddleware, Stateful):
         if self.debug:
             logger.info("cookies sent to %s: %s", request, header)
 
-    def _receive(self, request: Request, response: Response) -> None:
+    def _receive(self, request: Request, response: Response, written: list[str]) -> None:
         meta = request.meta
         if meta.get("dont_merge_cookies"):
             return
@@ -119,7 +119,7 @@ class CookiesMiddleware(DownloaderMiddleware, Stateful):
         self._changed.add(session)
         url = request.parsed if response.url == request.url else parse(response.url)
         now = time.time()
-        for header in response.headers.getlist("Set-Cookie"):
+        for header in written:
             kept = jar.receive(header, url, now)
             if self.debug:
                 logger.info("cookie %s by %s: %s", "set" if kept else "refused", response, header)

@@ -132,10 +132,7 @@ class Response:
     def base(self) -> can_ada.URL:
         """What links on this page are relative to: its URL, or its first ``<base href>``."""
         own = self._request.parsed if self._request and self._request.url == self.url else urls.parse(self.url)
-        text = self.text
-        if self.kind != "html" or not ("<base" in text or "<BASE" in text or "<Base" in text):
-            return own
-        href = self.css("base::attr(href)").get()
+        href = self.css("base[href]").attrib.get("href") if self.kind == "html" else None
         try:
             base = urls.parse(urls.join(own, href, self.encoding)) if href else own
         except InvalidRequest:

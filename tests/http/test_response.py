@@ -157,6 +157,7 @@ def test_a_page_says_what_is_on_it() -> None:
     [
         ("", URL),
         ("<base href=/other/>", "http://example.com/other/"),
+        ("<bAsE HREF=/other/>", "http://example.com/other/"),
         ("<BASE HREF='//cdn.test/x'>", "http://cdn.test/x"),
         ("<base target=_blank><base href=a/><base href=b/>", "http://example.com/dir/a/"),
         ("<base href=''>", URL),
