@@ -278,11 +278,15 @@ def test_without_arguments_the_commands_are_listed_with_a_line_each(capsys):
     commands = out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split()[0] for line in commands] == [
         "runspider",
+        "jobs",
+        "queue",
         "list",
         "startproject",
         "settings",
+        "publish",
         "demo",
         "bench",
         "version",
+        "failed",
     ]
     assert max(map(len, out.splitlines())) < 80
