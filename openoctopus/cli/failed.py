@@ -14,13 +14,13 @@ from typing import Annotated, Any
 
 import typer
 
+from openoctopus.cli.facts import facts_of, show_facts
 from openoctopus.cli.jobs import JobName, find_job
 from openoctopus.cli.tables import moment, show_table
 from openoctopus.exceptions import InvalidRequest, OctopusError, SettingsError
 from openoctopus.http.codec import thaw
 from openoctopus.http.data import loaded
 from openoctopus.items import to_dict
-from openoctopus.log import safe
 from openoctopus.pipelines.failed import KeptItem
 from openoctopus.scheduler.base import FailedEntry
 from openoctopus.scheduler.job import Job
@@ -28,9 +28,6 @@ from openoctopus.scheduler.jobfile import JobFile
 from openoctopus.scheduler.jobview import JobView
 
 app = typer.Typer(help="The requests and items that a job gave up, by reason.", no_args_is_help=True)
-
-#: Headers that are nobody's business.
-_SECRETS, _SECRET = frozenset({"authorization", "proxy-authorization", "cookie"}), "***"
 
 Reason = Annotated[str, typer.Option("--reason", metavar="REASON", help="Only what failed for it; `list` shows all.")]
 
@@ -61,8 +58,7 @@ def show(
     for number, facts in enumerate(_all_facts(find_job(job), reason)[-limit:]):
         if number:
             print()
-        for name, value in facts.items():
-            print(f"{name:9} {safe(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))}")
+        show_facts(facts)
 
 
 @app.command()
@@ -144,10 +140,11 @@ def _stopped(job: Job) -> Iterator[JobFile]:
 def _all_facts(job: Job, reason: str) -> list[dict[str, Any]]:
     """What is known of requests, then of items."""
     with JobView(job) as view:
-        return [*map(_facts, view.failed(reason)), *map(_item_facts, view.failed_items(reason))]
+        return [*map(_facts, view.failed(reason)), *map(item_facts, view.failed_items(reason))]
 
 
-def _item_facts(failed: KeptItem) -> dict[str, Any]:
+def item_facts(failed: KeptItem) -> dict[str, Any]:
+    """All that is known of an item."""
     try:
         item = to_dict(loaded(failed.item)) if failed.item else failed.text
     except (InvalidRequest, TypeError, ValueError):
@@ -166,20 +163,4 @@ def _url(body: bytes) -> str:
 
 
 def _facts(failed: FailedEntry) -> dict[str, Any]:
-    """All that is known of it; what was left at its default is left out."""
-    entry = failed.entry
-    facts: dict[str, Any] = {
-        "reason": failed.reason, "detail": failed.detail, "at": moment(failed.at),
-        "attempts": entry.attempts, "lost": entry.lost, "priority": entry.priority,
-    }  # fmt: skip
-    try:
-        request = thaw(entry.body)
-    except InvalidRequest as error:
-        return {"url": f"({error})"} | facts
-    facts |= {
-        "method": request.method, "callback": request.callback or "parse", "errback": request.errback or "",
-        "headers": {name: _SECRET if name.lower() in _SECRETS else value for name, value in request.headers.raw},
-        "body": request.body.decode("utf-8", "backslashreplace"), "meta": request.meta, "cb_kwargs": request.cb_kwargs,
-        "session": request.session, "depth": request.depth,
-    }  # fmt: skip
-    return {"url": request.url} | {name: value for name, value in facts.items() if value not in ("", {}, 0)}
+    return facts_of(failed.entry, reason=failed.reason, detail=failed.detail, at=moment(failed.at))

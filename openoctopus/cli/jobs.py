@@ -32,7 +32,7 @@ def jobs() -> None:
         with JobView(Job(name, str(folder))) as view:
             status = view.status()
             rows.append(
-                (name, status.spider, _state(status), status.done, status.failed, _waiting(status), moment(status.begun))
+                (name, status.spider, state_of(status), status.done, status.failed, _waiting(status), moment(status.begun))
             )
     show_table(("job", "spider", "state", "done", "failed", "left", "begun"), rows)
 
@@ -52,7 +52,7 @@ def queue(
             "priorities": [{"priority": priority, "waiting": waiting} for priority, waiting in by_priority],
         }))  # fmt: skip
         return
-    print(safe(f"job {status.name} of spider {status.spider}: {_state(status)}, begun {moment(status.begun)}"))
+    print(headline(status))
     print()
     show_table(("state", "requests"), [
         ("under way", status.under_way), ("queued", status.queued), ("delayed", status.delayed),
@@ -82,7 +82,13 @@ def find_job(name: str) -> Job:
     return Job(name or names[0], str(folder))
 
 
-def _state(status: JobStatus) -> str:
+def headline(status: JobStatus) -> str:
+    """Which job this is about, and how it stands."""
+    return safe(f"job {status.name} of spider {status.spider}: {state_of(status)}, begun {moment(status.begun)}")
+
+
+def state_of(status: JobStatus) -> str:
+    """In a few words."""
     if status.state == "running":
         return f"running, process {status.pid}"
     return f"finished {moment(status.finished)}" if status.state == "finished" else status.state

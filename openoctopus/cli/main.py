@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import typer
 
-from openoctopus.cli import bench, demo, failed, jobs, options, project, publish, runspider, version
+from openoctopus.cli import bench, demo, failed, jobs, options, project, publish, runspider, version, why
 from openoctopus.exceptions import JobFinished, JobLost, MissingExtra, OctopusError, ProjectError, SettingsError
 from openoctopus.log import safe
 
@@ -31,6 +31,7 @@ app.command("run", hidden=True)(runspider.runspider)
 app.command("jobs", short_help="List the jobs that are kept.")(jobs.jobs)
 app.command("queue", short_help="Show what waits in a job.")(jobs.queue)
 app.add_typer(failed.app, name="failed", short_help="See and retry what a job gave up.")
+app.command("why", short_help="Tell what became of a URL in a job, and why.")(why.why)
 app.command("list", short_help="List the spiders of the project.")(project.list_spiders)
 app.command("startproject", short_help="Make a new project that runs at once.")(project.startproject)
 app.command("settings", short_help="Show every option: value, origin, meaning.")(options.show_settings)

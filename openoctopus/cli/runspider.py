@@ -25,6 +25,18 @@ Options = Annotated[
         show_default=False,
     ),
 ]
+#: Those of every command that makes a spider.
+Arguments = Annotated[
+    list[str],
+    typer.Option(
+        "-a",
+        "--argument",
+        metavar="NAME=VALUE",
+        help="An argument of the spider.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
 Progress = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Show live progress; by default on a terminal.")
 ]
@@ -34,17 +46,7 @@ def runspider(
     name: Annotated[
         str, typer.Argument(metavar="SPIDER", help="Its name in the project, or its file: news.py, news.py:NewsSpider.")
     ],
-    arguments: Annotated[
-        list[str],
-        typer.Option(
-            "-a",
-            "--argument",
-            metavar="NAME=VALUE",
-            help="An argument of the spider.",
-            default_factory=list,
-            show_default=False,
-        ),
-    ],
+    arguments: Arguments,
     options: Options,
     append: Annotated[
         list[str],

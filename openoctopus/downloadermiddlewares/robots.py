@@ -132,7 +132,7 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
         rules = self._keep(site, record)
         self.stats.inc("robotstxt/unreachable")
         logger.warning("%s/robots.txt cannot be had (%s): nothing is fetched there for %g s", site, why, UNREACHABLE_KEPT)
-        await self.hosts.remember(f"robots:{site}", record, UNREACHABLE_KEPT)
+        await self.hosts.remember(record_key(site), record, UNREACHABLE_KEPT)
         return rules
 
     def _forbid(self, reason: str) -> None:
@@ -156,7 +156,7 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
             task.exception()
 
     async def _ask(self, site: str, request: Request) -> tuple[Rules, bool]:
-        key = f"robots:{site}"
+        key = record_key(site)
         known = await self.hosts.recall(key)
         record = await self._fetch(site, request) if known is None else known
         if known is None and record[:1] == UNREACHABLE:
@@ -225,6 +225,11 @@ class RobotsTxtMiddleware(DownloaderMiddleware):
         rate = parsed.request_rate(self.name)
         by_rate = rate.seconds / rate.requests if rate and rate.start_time is None else 0.0
         return min(max(parsed.crawl_delay(self.name) or 0.0, by_rate), MAX_CRAWL_DELAY)
+
+
+def record_key(site: str) -> str:
+    """Under which the record of an origin is remembered."""
+    return f"robots:{site}"
 
 
 def product(user_agent: str) -> str:

@@ -76,6 +76,11 @@ def freeze(request: Request, name_of: NameOf) -> bytes:
         raise InvalidRequest(f"{request} cannot be kept: {error}") from error
 
 
+def url_in_frozen(url: str) -> bytes:
+    """How requests with that URL are found among frozen ones: this is the first field."""
+    return _encoder.encode("u") + _encoder.encode(url)
+
+
 def thaw(data: bytes) -> Request:
     """The request that was frozen. Raises ``InvalidRequest`` for what is no frozen request of this version."""
     try:

@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -32,6 +32,10 @@ PRAGMA synchronous = FULL;
 PRAGMA fullfsync = ON;
 PRAGMA wal_autocheckpoint = 4000;
 """
+#: Reads what ``waiting_entry`` takes; more columns may follow.
+WAITING = "SELECT rid, host, body, priority, attempts, lost, front, id"
+#: Reads rows of ``failed_entry``.
+FAILED = "SELECT rid, host, body, priority, attempts, lost, reason, detail, at FROM failed"
 _TABLES = f"""
 PRAGMA user_version = {LAYOUT};
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -85,9 +89,8 @@ class JobFile:
 
     def entries(self) -> Iterator[tuple[Entry, float]]:
         """What waits, oldest first, and when it may go, in seconds since the epoch."""
-        found = self._db.execute("SELECT rid, host, body, priority, attempts, lost, front, id, due FROM queue ORDER BY id")
-        for rid, host, body, priority, attempts, lost, front, row, due in found:
-            yield Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost, bool(front), row), due
+        for *one, due in self._db.execute(f"{WAITING}, due FROM queue ORDER BY id"):
+            yield waiting_entry(*one), due
 
     def last_row(self) -> int:
         """The highest number of those that wait."""
@@ -96,7 +99,7 @@ class JobFile:
     def fingerprints(self) -> Iterator[Iterable[int]]:
         """All that was seen, in parts."""
         for (data,) in self._db.execute("SELECT fingerprints FROM seen ORDER BY id"):
-            yield _unpacked(data, self._size)
+            yield unpacked(data, self._size)
 
     def state(self, prefix: str) -> dict[str, bytes]:
         """What other parts of the crawl wanted to find again, under keys that begin so."""
@@ -126,17 +129,17 @@ class JobFile:
             db.executemany("DELETE FROM queue WHERE id = ?", ((row,) for row in changes.gone))
             db.executemany("INSERT INTO failed VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_failed_row, changes.given_up))
             if changes.seen:
-                db.execute("INSERT INTO seen(fingerprints) VALUES (?)", [_packed(changes.seen, self._size)])
+                db.execute("INSERT INTO seen(fingerprints) VALUES (?)", [packed(changes.seen, self._size)])
             db.executemany(
                 "INSERT OR REPLACE INTO state VALUES (?, ?)",
-                ((_bytes(key), value) for key, value in changes.state.items() if value),
+                ((written_key(key), value) for key, value in changes.state.items() if value),
             )
             db.executemany(
-                "DELETE FROM state WHERE key = ?", ((_bytes(key),) for key, value in changes.state.items() if not value)
+                "DELETE FROM state WHERE key = ?", ((written_key(key),) for key, value in changes.state.items() if not value)
             )
             db.executemany(
                 "INSERT OR REPLACE INTO remembered VALUES (?, ?, ?)",
-                ((_bytes(key), value, until) for key, (value, until) in changes.remembered.items()),
+                ((written_key(key), value, until) for key, (value, until) in changes.remembered.items()),
             )
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
             hit("job.half")
@@ -158,7 +161,7 @@ class JobFile:
             items = failed_items_in(db, reason)
             for key, item in items.items():
                 item.retry = True
-                db.execute("UPDATE state SET value = ? WHERE key = ?", [msgspec.msgpack.encode(item), _bytes(key)])
+                db.execute("UPDATE state SET value = ? WHERE key = ?", [msgspec.msgpack.encode(item), written_key(key)])
             if found or items:
                 db.execute("UPDATE meta SET value = 0.0 WHERE key = 'finished'")
         return [failed.entry for failed in found], len(items)
@@ -168,7 +171,7 @@ class JobFile:
         with self._step() as db:
             requests = db.execute("DELETE FROM failed WHERE reason = ? OR ? = ''", [reason, reason]).rowcount
             items = failed_items_in(db, reason)
-            db.executemany("DELETE FROM state WHERE key = ?", ((_bytes(key),) for key in items))
+            db.executemany("DELETE FROM state WHERE key = ?", ((written_key(key),) for key in items))
         return requests, len(items)
 
     @contextmanager
@@ -187,17 +190,22 @@ class JobFile:
         self._db.close()
 
 
+def waiting_entry(rid: bytes, host: str, body: bytes, priority: int, attempts: int, lost: int, front: int, row: int) -> Entry:
+    """What a row of ``WAITING`` says."""
+    return Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost, bool(front), row)
+
+
 def failed_in(db: sqlite3.Connection, reason: str = "", limit: int = -1) -> list[FailedEntry]:
     """The last requests that failed for that reason (for any, if it is empty), oldest first; -1: all of them."""
-    found = db.execute(
-        "SELECT rid, host, body, priority, attempts, lost, reason, detail, at FROM failed"
-        " WHERE reason = ? OR ? = '' ORDER BY id DESC LIMIT ?",
-        [reason, reason, limit],
-    )
-    return [
-        FailedEntry(Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost), reason, detail, at)
-        for rid, host, body, priority, attempts, lost, reason, detail, at in found
-    ][::-1]
+    found = db.execute(f"{FAILED} WHERE reason = ? OR ? = '' ORDER BY id DESC LIMIT ?", [reason, reason, limit])
+    return [failed_entry(*row) for row in found][::-1]
+
+
+def failed_entry(
+    rid: bytes, host: str, body: bytes, priority: int, attempts: int, lost: int, reason: str, detail: str, at: float
+) -> FailedEntry:
+    """What a row of ``FAILED`` says."""
+    return FailedEntry(Entry(int.from_bytes(rid, "big"), host, body, priority, 0.0, attempts, lost), reason, detail, at)
 
 
 def failed_items_in(db: sqlite3.Connection, reason: str = "") -> dict[str, KeptItem]:
@@ -209,7 +217,7 @@ def failed_items_in(db: sqlite3.Connection, reason: str = "") -> dict[str, KeptI
 
 def state_in(db: sqlite3.Connection, prefix: str) -> dict[str, bytes]:
     """What parts of the crawl wanted to find again, under keys that begin so."""
-    start = _bytes(prefix)
+    start = written_key(prefix)
     found = db.execute("SELECT key, value FROM state WHERE key >= ? ORDER BY key", [start])
     return {_text(key): value for key, value in takewhile(lambda row: row[0].startswith(start), found)}
 
@@ -217,23 +225,26 @@ def state_in(db: sqlite3.Connection, prefix: str) -> dict[str, bytes]:
 def _row(waiting: Waiting) -> tuple[Any, ...]:
     one = waiting.entry
     return (
-        one.row, _rid(one), one.host, one.priority, one.attempts, one.lost, one.front, one.body, waiting.since, waiting.due
+        one.row, written_rid(one.rid), one.host, one.priority, one.attempts, one.lost, one.front, one.body,
+        waiting.since, waiting.due,
     )  # fmt: skip
 
 
 def _failed_row(failed: FailedEntry) -> tuple[Any, ...]:
     one = failed.entry
     return (
-        _rid(one), one.host, one.priority, one.attempts, one.lost, one.body,
+        written_rid(one.rid), one.host, one.priority, one.attempts, one.lost, one.body,
         _plain(failed.reason), _plain(failed.detail), failed.at,
     )  # fmt: skip
 
 
-def _rid(entry: Entry) -> bytes:
-    return entry.rid.to_bytes(8 if entry.rid < 1 << 64 else 16, "big")
+def written_rid(rid: int) -> bytes:
+    """As it stands in the tables."""
+    return rid.to_bytes(8 if rid < 1 << 64 else 16, "big")
 
 
-def _packed(fingerprints: list[int], size: int) -> bytes:
+def packed(fingerprints: Sequence[int], size: int) -> bytes:
+    """Fingerprints as ``seen`` has them, each of so many bytes."""
     if size > 8:
         return b"".join(one.to_bytes(size, "little") for one in fingerprints)
     numbers = array("Q", fingerprints)
@@ -242,7 +253,8 @@ def _packed(fingerprints: list[int], size: int) -> bytes:
     return numbers.tobytes()
 
 
-def _unpacked(data: bytes, size: int) -> Iterable[int]:
+def unpacked(data: bytes, size: int) -> Sequence[int]:
+    """The fingerprints of a row of ``seen``; each has so many bytes."""
     if size > 8:
         return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
     numbers = array("Q", data)
@@ -251,7 +263,7 @@ def _unpacked(data: bytes, size: int) -> Iterable[int]:
     return numbers
 
 
-def _bytes(key: str) -> bytes:
+def written_key(key: str) -> bytes:
     """Keys may hold anything, half of a surrogate pair too, which is no UTF-8."""
     return key.encode("utf-8", "surrogatepass")
 

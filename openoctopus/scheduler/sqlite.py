@@ -273,11 +273,11 @@ class SqliteScheduler(MemoryScheduler):
         raise lost
 
     def _current_meta(self) -> dict[str, Any]:
-        counts = self.counts
-        carried = (lease.entry.row for lease in self._policy.leases() if not lease.worker and not lease.read)
+        counts, leases = self.counts, self._policy.leases()
+        carried = (lease.entry.row for lease in leases if not lease.worker and not lease.read)
         return self._meta | {
             "done": counts.done, "failed": counts.failed, "duplicates": counts.duplicates,
-            "leased": counts.leased, "carried": array("q", carried).tobytes(),
+            "leased": array("q", (lease.entry.row for lease in leases)).tobytes(), "carried": array("q", carried).tobytes(),
         }  # fmt: skip
 
     # What people ask for while it runs

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from openoctopus.exceptions import InvalidRequest
 from openoctopus.http import FormRequest, JsonRequest, Request
-from openoctopus.http.codec import VERSION, freeze, thaw
+from openoctopus.http.codec import VERSION, freeze, thaw, url_in_frozen
 from tests.http.kinds import Book, Colour, Model
 
 URL = "http://example.com/"
@@ -195,3 +195,16 @@ def test_a_request_of_another_layout_is_refused() -> None:
         with pytest.raises(InvalidRequest, match=f"frozen by layout {version}, this is layout {VERSION}"):
             thaw(msgspec.msgpack.encode({"u": URL, "v": version}))
     assert thaw(msgspec.msgpack.encode({"u": URL, "new": 1})).url == URL
+
+
+@pytest.mark.parametrize("length", [1, 100, 1000, 70_000])
+def test_frozen_requests_are_found_by_their_url(length: int) -> None:
+    url = f"http://a/{'x' * length}"
+    many = {"headers": {"A": "b"}, "body": "c", "cookies": {"a": "b"}, "session": "s", "downloader": "d", "priority": 1}
+    frozen = [
+        freeze(request, str) for request in (Request(url), Request(url, "read", "POST", errback="e", meta={"a": 1}, **many))
+    ]
+    others = [freeze(request, str) for request in (Request(f"{url}x"), Request("http://b/", headers={"Referer": url}))]
+
+    assert all(1 <= one.find(url_in_frozen(url)) <= 3 for one in frozen)
+    assert not any(1 <= one.find(url_in_frozen(url)) <= 3 for one in others)
