@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from tests.chaos import away, disk, drain, faults, kills, poison, soak
+from tests.chaos import away, beside, disk, drain, faults, kills, poison, soak
 from tests.chaos.victim import Violation
 
 Figure = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
@@ -26,6 +26,7 @@ FIGURES: dict[str, Figure] = {
     "disk": disk.run,
     "drain": drain.run,
     "soak": soak.run,
+    "beside": beside.run,
 }
 
 

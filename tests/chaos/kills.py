@@ -28,7 +28,7 @@ async def run(folder: Path, *, seed: int = 1, pages: int = 30_000, kills: int = 
             counted = unheld = 0
             while counted < kills:
                 await victim.start()
-                if not await _asked_for(site, victim, random.randrange(1, REQUESTS)):
+                if not await asked_for(site, victim, random.randrange(1, REQUESTS)):
                     raise Violation(f"ended with {victim.code} after {counted} kills: {victim.last_words()}")
                 await asyncio.sleep(random.random() * SECONDS)
                 is_held = site.under_way > 0
@@ -53,7 +53,7 @@ async def run(folder: Path, *, seed: int = 1, pages: int = 30_000, kills: int = 
             await store.drop()
 
 
-async def _asked_for(site: ChaosSite, victim: Victim, requests: int) -> bool:
+async def asked_for(site: ChaosSite, victim: Victim, requests: int) -> bool:
     """Wait until so many more requests came; whether they did before the crawl ended."""
     wanted = site.requests + requests
     while site.requests < wanted:
