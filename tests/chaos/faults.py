@@ -38,7 +38,7 @@ async def run(
     for name in names.split(","):
         for action in actions.split(","):
             for _ in range(times):
-                turn = random.randrange(1, 4 if name.startswith(RARE) else 100)
+                turn = random.randrange(1, 3 if name.startswith(RARE) else 100)
                 fault = f"{name}={action}#{turn}"
                 with tempfile.TemporaryDirectory(dir=folder) as place:
                     passed, failed = await _one(Path(place), fault, Graph(pages, seed=random.randrange(1000)))
