@@ -86,14 +86,13 @@ class SqliteScheduler(MemoryScheduler):
         try:
             if self._is_fresh:
                 self.job.clear()
-            self._file = self._opened()
+            self._file = self._readable(JobFile, self.job.file, self._dupefilter.size)
         except BaseException:
             self.job.unlock()
             raise
-        self._begin(self._file.last_row())
         self._thread = ThreadPoolExecutor(1, f"job {self.job.name} writer")
         try:
-            self._take_up()
+            self._readable(self._take_up)
             await self._commit()
         except BaseException:
             self._let_go()
@@ -101,18 +100,14 @@ class SqliteScheduler(MemoryScheduler):
         self._writing = asyncio.create_task(self._write(), name=f"job {self.job.name} writer")
         self._obeying = asyncio.create_task(self._obey(), name=f"job {self.job.name} inbox")
 
-    def _opened(self) -> JobFile:
+    def _readable(self, read: Callable[..., T], *arguments: Any) -> T:
+        """What that returns. Raises ``SettingsError`` if the file cannot be read."""
         try:
-            return JobFile(self.job.file, self._dupefilter.size)
+            return read(*arguments)
         except sqlite3.Error as error:
             raise SettingsError(
-                f"cannot open {self.job.file}: {error}; if the file is damaged, begin anew with --fresh"
+                f"cannot read {self.job.file}: {error}; if the file is damaged, begin anew with --fresh"
             ) from error
-
-    def _begin(self, last_row: int) -> None:
-        """Gather changes."""
-        self._rows = count(last_row + 1)
-        self._new_changes()
 
     def _new_changes(self) -> None:
         self._policy.journal = self._changes = Changes(self._rows)
@@ -120,6 +115,8 @@ class SqliteScheduler(MemoryScheduler):
         self._committed.add_done_callback(asyncio.Future.exception)  # nobody may be waiting to hear it
 
     def _take_up(self) -> None:
+        self._rows = count(self._file.last_row() + 1)
+        self._new_changes()
         meta = self._file.meta()
         if "begun" in meta:
             self._check(meta)
@@ -286,11 +283,11 @@ class SqliteScheduler(MemoryScheduler):
         """Do what is asked for by ``octopus failed``, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            for message in self.job.messages():
-                try:
+            try:
+                for message in self.job.messages():
                     await self._do(message)
-                except sqlite3.Error as error:
-                    logger.error("job %s: %s of failed requests: %s", self.job.name, message.do, error)
+            except (sqlite3.Error, OSError) as error:
+                logger.error("job %s cannot do what it was asked for: %s", self.job.name, error)
 
     async def _do(self, message: Message) -> None:
         policy, counts = self._policy, self.counts

@@ -327,8 +327,21 @@ async def test_a_file_that_is_no_job_is_refused(jobs: Jobs) -> None:
     jobs.file.parent.mkdir(parents=True)
     jobs.file.write_text("no database " * 1000)
 
-    with pytest.raises(SettingsError, match=r"cannot open .*job\.sqlite.*--fresh"):
+    with pytest.raises(SettingsError, match=r"cannot read .*job\.sqlite.*--fresh"):
         await jobs.make().open()
+
+
+async def test_a_damaged_file_is_refused(jobs: Jobs) -> None:
+    async with jobs.make() as scheduler:
+        await scheduler.add(entries(2000))
+    with jobs.file.open("r+b") as file:
+        file.seek(8192 * 2)
+        file.write(os.urandom(jobs.file.stat().st_size - 8192 * 2))
+
+    with pytest.raises(SettingsError, match=r"cannot read .*job\.sqlite.*--fresh"):
+        await jobs.make().open()
+    async with jobs.make(JOB_FRESH=True) as scheduler:
+        assert not scheduler.counts.added
 
 
 async def test_a_file_of_another_layout_is_refused(jobs: Jobs) -> None:
