@@ -64,13 +64,13 @@ class Limits:
     def _look_at_memory(self) -> None:
         used = self._memory()
         self.stats.max("memusage/max", round(used * 1e6))
-        if self.settings.MEMUSAGE_LIMIT_MB and used > self.settings.MEMUSAGE_LIMIT_MB:
-            self.stats.set("memusage/limit_reached", 1)
-            self.stop("memusage_exceeded")
-        elif self.settings.MEMUSAGE_WARNING_MB and used > self.settings.MEMUSAGE_WARNING_MB and not self._warned:
+        if self.settings.MEMUSAGE_WARNING_MB and used > self.settings.MEMUSAGE_WARNING_MB and not self._warned:
             self._warned = True
             self.stats.set("memusage/warning_reached", 1)
             logger.warning("the crawl takes %d MB, more than MEMUSAGE_WARNING_MB", used)
+        if self.settings.MEMUSAGE_LIMIT_MB and used > self.settings.MEMUSAGE_LIMIT_MB:
+            self.stats.set("memusage/limit_reached", 1)
+            self.stop("memusage_exceeded")
 
 
 def memory_mb() -> float:
