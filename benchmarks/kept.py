@@ -1,4 +1,6 @@
-"""What keeping costs: the crawl as a job, and into a table, beside the plain one. ``python -m benchmarks.kept --tree minih``
+"""What keeping costs: the crawl as a job, with a trace, and into a table, beside the plain one.
+
+``python -m benchmarks.kept --tree minih``
 
 Rounds are interleaved, and ratios are taken within a round; see ``benchmarks.crawl``.
 """
@@ -27,6 +29,7 @@ PLAIN = Peer("JSON Lines", "openoctopus_news.py", "openoctopus")
 OUTPUTS: Mapping[Peer, str] = {
     PLAIN: str(ITEMS),
     Peer("JSON Lines, as a job", "openoctopus_news.py", "openoctopus", "job"): str(ITEMS),
+    Peer("JSON Lines, as a job with --trace", "openoctopus_news.py", "openoctopus", "trace"): str(ITEMS),
     Peer("PostgreSQL", "openoctopus_news.py", "openoctopus"): f"{DATABASE}?table={TABLE}&key=url",
 }
 

@@ -28,6 +28,7 @@ from openoctopus.plugins import Entry, Plugin, build, entries, load_class, optio
 from openoctopus.project import explained
 from openoctopus.result import Result
 from openoctopus.scheduler import MemoryScheduler, Scheduler, SqliteScheduler
+from openoctopus.scheduler.trace import trace_of
 from openoctopus.settings import Settings, check_names, environment
 from openoctopus.spider import Spider
 from openoctopus.spider.base import has_parse
@@ -152,9 +153,14 @@ class Crawler:
         self.scheduler = scheduler or self._build(
             scheduler_class(settings), dupefilter=self.dupefilter, spider_name=spider.name
         )
+        self.trace = trace_of(settings, self.dupefilter)
         self.downloaders = Downloaders(settings, {"stats": stats, "start_hosts": self.scheduler.start_hosts})
         self.fetcher = Fetcher(
-            self.scheduler, stats, self.downloaders.fetch, settings.SELECTOR_TREE, lambda: self.engine.wake()
+            self.scheduler,
+            stats,
+            self.trace.fetching(self.downloaders.fetch),
+            settings.SELECTOR_TREE,
+            lambda: self.engine.wake(),
         )
         self.downloader_middlewares = self._family(
             "DOWNLOADER_MIDDLEWARES", downloadermiddlewares.built_in(settings), settings.DOWNLOADER_MIDDLEWARES
@@ -171,7 +177,7 @@ class Crawler:
         self.totals = Totals(stats)
         self.failed_items = FailedItems()
         self.state = StateKeeper(self._stateful(worker) if settings.JOB else ())
-        admission = Admission(self.spider_middlewares, spider, stats)
+        admission = Admission(self.spider_middlewares, spider, stats, self.trace.refused)
         parts = Parts(
             spider,
             settings,
@@ -183,6 +189,7 @@ class Crawler:
             self.observers,
             self.fetcher.chain,
             self.state,
+            self.trace,
         )
         self.engine = Engine(parts)
 
@@ -302,8 +309,8 @@ class Crawler:
 
     def _parts(self) -> list[Plugin]:
         parts = [
-            self.dupefilter, self.scheduler, self.downloaders, *self.downloader_middlewares, *self.spider_middlewares,
-            *self.extensions, *self.pipelines,
+            self.dupefilter, self.scheduler, self.trace, self.downloaders, *self.downloader_middlewares,
+            *self.spider_middlewares, *self.extensions, *self.pipelines,
         ]  # fmt: skip
         return [part for part in parts if isinstance(part, Plugin)]
 

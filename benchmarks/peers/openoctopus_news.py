@@ -1,4 +1,7 @@
-"""The news spider as a user of OpenOctopus writes it. Variants: default (wreq), aiohttp, job (kept under a name)."""
+"""The news spider as a user of OpenOctopus writes it.
+
+Variants: default (wreq), aiohttp, job (kept under a name), trace (with the history of each URL).
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ if __name__ == "__main__":
         BroadSpider if JOB.broad else NewsSpider,
         outputs=[JOB.output],
         DOWNLOADER="aiohttp" if JOB.variant == "aiohttp" else "http",
-        JOB="bench" if JOB.variant == "job" else "",
+        JOB="bench" if JOB.variant in ("job", "trace") else "",
+        TRACE=JOB.variant == "trace",
         JOB_FRESH=True,
         CONCURRENT_REQUESTS=JOB.concurrency,
         CONCURRENT_REQUESTS_PER_DOMAIN=JOB.concurrency,

@@ -78,6 +78,9 @@ def runspider(
         str, typer.Option("--job", metavar="NAME", help="Keep the crawl under this name, and go on where it ended: JOB.")
     ] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what the job kept, and crawl it anew: JOB_FRESH.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Keep the history of each URL with the job, for `octopus why`: TRACE.")
+    ] = False,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", min=0, help="Crawl in so many processes: WORKERS.")
     ] = None,
@@ -96,6 +99,8 @@ def runspider(
         overrides["JOB"] = job
     if fresh:
         overrides["JOB_FRESH"] = True
+    if trace:
+        overrides["TRACE"] = True
     if workers is not None:
         overrides["WORKERS"] = workers
     settings = crawl_settings(spider, project.settings, overrides)

@@ -13,7 +13,7 @@ from openoctopus.cli.facts import facts_of, show_facts
 from openoctopus.cli.failed import item_facts
 from openoctopus.cli.jobs import JobName, find_job, headline
 from openoctopus.cli.runspider import Arguments, Options, pairs
-from openoctopus.cli.tables import ago, moment
+from openoctopus.cli.tables import ago, moment, show_table
 from openoctopus.crawler import Crawler, crawl_settings, dupefilter_class
 from openoctopus.downloadermiddlewares.robots import RobotsTxtMiddleware, record_key
 from openoctopus.dupefilter import RFPDupeFilter
@@ -26,6 +26,7 @@ from openoctopus.project import Project, explained, find_spider, make
 from openoctopus.scheduler import MemoryScheduler
 from openoctopus.scheduler.base import FailedEntry
 from openoctopus.scheduler.jobview import JobView, Place
+from openoctopus.scheduler.trace import Event, history, trace_file
 from openoctopus.settings import Settings
 from openoctopus.spider import Spider
 from openoctopus.spidermiddlewares.chain import Admission
@@ -64,6 +65,11 @@ def why(
             state = SEEN if view.has_seen(fingerprint, dupefilter.size) else "never seen"
             print()
             show_facts({"url": request.url, "state": state} | _judged(view, request, kind, settings, pairs(arguments, "-a")))
+
+        events = history(trace_file(view.job), fingerprint)
+    if events:
+        print()
+        show_table(("time", "event", ""), [(_instant(event.at), event.what, _told(event)) for event in events])
 
 
 #: What is known without a trace of what was seen, does not wait, and did not fail.
@@ -109,6 +115,26 @@ def _item(failed: KeptItem) -> dict[str, Any]:
     return {"url": failed.url, "state": "an item of it failed"} | item_facts(failed)
 
 
+def _told(event: Event) -> str:
+    """What happened, besides its name."""
+    match event.what:
+        case "found":
+            return f"{event.detail or 'link'} on {event.page}" if event.page else "by start()"
+        case "refused":
+            return f"{event.detail}, on {event.page}" if event.page else event.detail
+        case "fetched":
+            answer = event.detail if event.status is None else f"status {event.status}, {event.size} bytes"
+            return f"{answer}, in {event.seconds:.3f} s"
+        case "moved":
+            return f"to {event.page}"
+        case _:
+            return event.detail
+
+
+def _instant(seconds: float) -> str:
+    return f"{moment(seconds)}.{int(seconds % 1 * 1000):03}"
+
+
 # What would become of it now
 
 
@@ -118,7 +144,9 @@ def _judged(
     """What the spider's rules and robots.txt say of a link to that page."""
     try:
         scheduler = MemoryScheduler(RFPDupeFilter(), settings)
-        crawler = Crawler(make(kind, dict(arguments)), settings.model_copy(update={"JOB": ""}), scheduler=scheduler)
+        crawler = Crawler(
+            make(kind, dict(arguments)), settings.model_copy(update={"JOB": "", "TRACE": False}), scheduler=scheduler
+        )
         refusals = _refusals(crawler, request)
         return {"rules": refusals or "none of them refuses it", "robots": asyncio.run(_robots(view, crawler, request))}
     except OctopusError as error:

@@ -32,6 +32,7 @@ from openoctopus.http import Request, Response
 from openoctopus.http.codec import freeze, thaw
 from openoctopus.pipelines.chain import Chain
 from openoctopus.scheduler.base import DONE, FRONT, Again, Entry, Fail, Lease, Move, Outcome, Scheduler
+from openoctopus.scheduler.trace import Trace
 from openoctopus.settings import Settings
 from openoctopus.spider import Failure, Spider
 from openoctopus.spider.base import has_parse
@@ -77,6 +78,7 @@ class Parts:
     #: The downloaders inside all downloader middlewares.
     fetch: Fetch
     state: StateKeeper
+    trace: Trace
 
 
 class Carrier:
@@ -174,6 +176,7 @@ class Carrier:
     async def _ignored(self, page: Page, request: Request, ignored: IgnoreRequest) -> Outcome:
         self.stats.inc("request_dropped_count")
         self.stats.inc(f"request_dropped_reasons_count/{ignored.reason}")
+        self.parts.trace.refused(request, "", "", ignored.reason)
         return await self._told(page, request, ignored)
 
     def _thaw(self, lease: Lease) -> Request:
@@ -329,6 +332,7 @@ class Carrier:
         hit("children.sent")
         new = await self.scheduler.add(entries)
         hit("children.added")
+        self.parts.trace.found(entries, new, page.lease.entry if page.lease else None)
         added = sum(new)
         self.stats.inc("scheduler/enqueued", added)
         if added < len(new):
@@ -353,6 +357,7 @@ class Carrier:
         """Count, log and tell what the scheduler gave up by itself."""
         given_up, turns = await self.scheduler.take_given_up(), Turns()
         for one in given_up:
+            self.parts.trace.given_up(one)
             await self._count_failed(one.entry, one.reason)
             if turns.over():
                 await asyncio.sleep(0)

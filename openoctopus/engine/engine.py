@@ -48,7 +48,7 @@ class Engine:
         self.scheduler = parts.scheduler
         self.chain = parts.chain
         self.carrier = Carrier(parts, self.stop, self.wake)
-        self.settler = Settler(parts.scheduler, self._settled, parts.state)
+        self.settler = Settler(parts.scheduler, self._settled, parts.state, parts.trace)
         #: Why the crawl ends; empty while it goes on.
         self.reason = ""
         #: Whether it ends without waiting for anybody.

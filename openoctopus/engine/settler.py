@@ -9,6 +9,7 @@ from openoctopus.failpoints import hit
 from openoctopus.http.codec import thaw
 from openoctopus.pipelines.base import Receipt
 from openoctopus.scheduler.base import DONE, Again, Entry, Lease, Move, Outcome, Scheduler
+from openoctopus.scheduler.trace import Trace
 from openoctopus.state import StateKeeper
 
 
@@ -45,10 +46,15 @@ class Settler:
     """Hands outcomes to the scheduler, many at once where many come."""
 
     def __init__(
-        self, scheduler: Scheduler, settled: Callable[[int], Awaitable[None]], state: StateKeeper | None = None
+        self,
+        scheduler: Scheduler,
+        settled: Callable[[int], Awaitable[None]],
+        state: StateKeeper | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.scheduler = scheduler
         self._state = state or StateKeeper()
+        self._trace = trace or Trace()
         self._settled = settled
         self._waiting: list[tuple[Lease, Outcome]] = []
         self._news = asyncio.Event()
@@ -84,6 +90,9 @@ class Settler:
         state = self._state.changed()  # now, so that what is told belongs to just these pages
         if waiting or state:
             hit("settle.sent")
-            await self.scheduler.settle(waiting, state)
+            try:
+                await self.scheduler.settle(waiting, state)
+            finally:  # the crawl may end while this waits for the disk
+                self._trace.settled(waiting)
             hit("settle.committed")
         await self._settled(sum(isinstance(outcome, Again | Move) for _, outcome in waiting))

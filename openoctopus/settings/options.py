@@ -162,6 +162,8 @@ class Queue(Theme):
     """Forget what the job kept, and crawl it anew."""
     JOBS_DIR: FileName = ".octopus/jobs"
     """The folder in which each job has one of its own."""
+    TRACE: bool = False
+    """Keep the whole history of each URL with the job, for ``octopus why``."""
     SCHEDULER: PathOrClass = "openoctopus.scheduler.MemoryScheduler"
     """Where requests wait; with ``JOB`` the default is openoctopus.scheduler.SqliteScheduler."""
     DUPEFILTER_CLASS: PathOrClass = "openoctopus.dupefilter.RFPDupeFilter"

@@ -55,7 +55,7 @@ class Some(Spider):
             yield {"bad": 1}
         if response.meta.get("redirect_times"):  # the last one, so that all others have gone before
             for n in range(5):
-                yield Request(response.urljoin(f"/slow/{n}"), self.read, priority=-n)
+                yield Request(response.urljoin(f"/slow/{n}"), self.read, priority=-n, meta={"u": response.url})
 """
 
 

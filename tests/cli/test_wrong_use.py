@@ -280,6 +280,7 @@ def test_without_arguments_the_commands_are_listed_with_a_line_each(capsys):
         "runspider",
         "jobs",
         "queue",
+        "why",
         "list",
         "startproject",
         "settings",

@@ -44,7 +44,7 @@ MUTANTS = [
     Mutant("the place in front is not written", "jobfile", "(one.attempts, one.lost, one.front, due, row)",
            "(one.attempts, one.lost, 0, due, row)"),
     Mutant("a commit that failed is half there", "jobfile", 'self._db.execute("ROLLBACK")', 'self._db.execute("COMMIT")'),
-    Mutant("large fingerprints are cut", "jobfile", "8 if entry.rid < 1 << 64 else 16", "8"),
+    Mutant("large fingerprints are cut", "jobfile", "8 if rid < 1 << 64 else 16", "8"),
     Mutant("another file is written to", "jobfile", "os.stat(self.path).st_ino != self._inode", "False"),
     Mutant("numbers are given again", "sqlite", "count(self._file.last_row() + 1)", "count(1)"),
     Mutant("a settled page is not waited for", "sqlite", "await asyncio.shield(self._committed)", "pass"),
