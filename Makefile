@@ -25,8 +25,13 @@ bench: $(VENV)/dev.stamp  ## compare with the peers (see benchmarks/README.md)
 	$(BIN)/python -m benchmarks.crawl --tree midh@broad --concurrency 64
 
 chaos: $(VENV)/dev.stamp  ## make the figures of docs/reliability.md again
+	$(BIN)/python -m tests.chaos kills
+	$(BIN)/python -m tests.chaos faults
+	$(BIN)/python -m tests.chaos poison
+	$(BIN)/python -m tests.chaos poison --workers 2
 	$(BIN)/python -m tests.chaos away
 	$(BIN)/python -m tests.chaos disk
+	$(BIN)/python -m tests.chaos drain
 	$(BIN)/python -m tests.chaos soak
 
 docs: $(VENV)/dev.stamp  ## bring the generated tables of docs/ up to date
