@@ -114,7 +114,8 @@ class Totals(Stateful):
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
         self._before: dict[str, float] = {"runs": 1}
-        self._told: dict[str, float] = {}
+        #: What was told last; nothing yet, not even that this run began.
+        self._told: dict[str, float] | None = None
 
     def counts(self) -> dict[str, float]:
         """By the names of the stats; ``runs`` is how often the job was begun or resumed."""

@@ -39,7 +39,7 @@ PAUSE = 0.5
 #: Seconds between two looks at whether the workers live.
 LOOK_EVERY = 0.5
 #: Seconds between two times at which the counts are kept with the job.
-KEEP_EVERY = 5.0
+KEEP_EVERY = 1.0
 #: The least time that a worker is given to begin, in seconds.
 BEGIN_WITHIN = 60.0
 #: Seconds of silence after which a worker is ended that was told to hurry.
@@ -253,11 +253,12 @@ class Supervisor:
     async def _keep(self) -> None:
         """Keep the counts of the job, until cancelled."""
         while True:
-            await asyncio.sleep(KEEP_EVERY)
             await self._keep_state()
+            await asyncio.sleep(KEEP_EVERY)
 
     async def _keep_state(self) -> None:
-        await self.scheduler.settle([], self._state.changed())
+        if state := self._state.changed():
+            await self.scheduler.settle([], state)
 
     def _memory(self) -> float:
         return memory_mb() + sum(worker.memory for worker in self._workers)

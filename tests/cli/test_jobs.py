@@ -76,6 +76,7 @@ async def test_a_job_goes_on_where_it_ended(octopus, site, many, way, workers):
     assert ended.code == (-signal.SIGKILL if way is signal.SIGKILL else 3)
     assert ran.code == 0
     assert "job job goes on, begun on " in ran.err
+    assert "job        job, run 2: " in ran.err
     assert 0 < asked < PAGES
     assert stored(octopus) == expected(site)
 
