@@ -21,7 +21,7 @@ async def run(folder: Path, *, seed: int = 1, pages: int = 30_000, times: int = 
     """Ask a crawl so often to end, then let it finish."""
     random, kept = Random(f"drain {seed}"), stores.every(folder)
     try:
-        async with ChaosSite(Graph(pages, seed=seed, twins=True)) as site:
+        async with ChaosSite(Graph(pages, seed=seed, twins=not workers)) as site:
             victim = Victim(folder, crawl(site.url, [store.target for store in kept.values()], {"WORKERS": workers}))
             for number in range(times):
                 before = site.requests

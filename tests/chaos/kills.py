@@ -23,7 +23,8 @@ async def run(folder: Path, *, seed: int = 1, pages: int = 30_000, kills: int = 
     # The pages under way are blamed for each kill: with hundreds of them an innocent one may be hit three times.
     settings = {"MAX_LOST": 1000, "WORKERS": workers}
     try:
-        async with ChaosSite(Graph(pages, seed=seed, twins=True)) as site:
+        # Each of several workers drops its own duplicates only.
+        async with ChaosSite(Graph(pages, seed=seed, twins=not workers)) as site:
             victim = Victim(folder, crawl(site.url, [store.target for store in kept.values()], settings))
             counted = unheld = 0
             while counted < kills:
