@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from openoctopus import scheduler
 from openoctopus.dupefilter import RFPDupeFilter
 from tests.scheduler.machine import walk
+from tests.scheduler.mutants import Mutant, mutated
 from tests.scheduler.virtual import Factory
 
-SOURCES = Path(scheduler.__file__).parent
 MODULES = ("hosts", "turns", "policy", "memory")
 #: Walks after which a mistake counts as not found.
 WALKS = 300
-
-
-class Mutant(NamedTuple):
-    """What goes wrong, where, and the line that is replaced."""
-
-    mistake: str
-    module: str
-    right: str
-    wrong: str
 
 
 MUTANTS = [
@@ -117,26 +103,15 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-def mutated(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> Factory:
-    """The memory scheduler with one line changed."""
-    for name in MODULES:
-        source = (SOURCES / f"{name}.py").read_text("utf-8")
-        if name == mutant.module:
-            assert source.count(mutant.right) == 1, f"{name}.py has no longer one line {mutant.right!r}"
-            source = source.replace(mutant.right, mutant.wrong)
-        source = re.sub(
-            rf"^from openoctopus\.scheduler\.({'|'.join(MODULES)}) import", r"from mutated_\1 import", source, flags=re.M
-        )
-        module = ModuleType(f"mutated_{name}")
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        exec(compile(source, f"{name}.py with {mutant.mistake}", "exec"), module.__dict__)
-    kind: Any = sys.modules["mutated_memory"].MemoryScheduler
+def mutated_memory(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> Factory:
+    """The memory scheduler with the mistake."""
+    kind: Any = mutated(mutant, MODULES, monkeypatch).MemoryScheduler
     return lambda settings, lease_seconds, clock: kind(RFPDupeFilter(), settings, clock=clock, lease=lease_seconds)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)
 def test_a_mistake_is_found_out(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-    factory = mutated(mutant, monkeypatch)
+    factory = mutated_memory(mutant, monkeypatch)
 
     with pytest.raises(Exception):  # a mistake may break an assertion of the model, or the code itself
         walk_often(factory)

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-import openoctopus.scheduler
 from openoctopus.dupefilter import RFPDupeFilter
 from tests.scheduler import test_sqlite
+from tests.scheduler.mutants import Mutant, mutated
 from tests.scheduler.test_sqlite import Jobs
 
-SOURCES = Path(openoctopus.scheduler.__file__).parent
 #: In the order in which they import each other.
 MODULES = ("journal", "jobfile", "sqlite")
 #: Seconds that a test may take which waits for something that a mistake keeps from coming.
 PATIENCE = 5.0
-
-
-class Mutant(NamedTuple):
-    mistake: str
-    module: str
-    right: str
-    wrong: str
 
 
 MUTANTS = [
@@ -67,27 +57,16 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-def mutated(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The scheduler of jobs with one line changed."""
-    for name in MODULES:
-        source = (SOURCES / f"{name}.py").read_text("utf-8")
-        if name == mutant.module:
-            assert source.count(mutant.right) == 1, f"{name}.py has no longer one {mutant.right!r}"
-            source = source.replace(mutant.right, mutant.wrong)
-        source = re.sub(
-            rf"^from openoctopus\.scheduler\.({'|'.join(MODULES)}) import", r"from mutated_\1 import", source, flags=re.M
-        )
-        module = ModuleType(f"mutated_{name}")
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        exec(compile(source, f"{name}.py with {mutant.mistake}", "exec"), module.__dict__)
-    kind: Any = sys.modules["mutated_sqlite"].SqliteScheduler
+def mutated_jobs(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The scheduler of jobs with the mistake."""
+    kind: Any = mutated(mutant, MODULES, monkeypatch).SqliteScheduler
     kind.commit_every = 0.0
     return kind
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)
 def test_a_mistake_is_found_out(mutant: Mutant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    kind = mutated(mutant, monkeypatch)
+    kind = mutated_jobs(mutant, monkeypatch)
     # What a mistake leaves open is not the matter here.
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
 
@@ -96,7 +75,7 @@ def test_a_mistake_is_found_out(mutant: Mutant, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_without_a_mistake_nothing_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    kind = mutated(Mutant("none", "", "", ""), monkeypatch)
+    kind = mutated_jobs(Mutant("none", "", "", ""), monkeypatch)
 
     asyncio.run(every_test(kind, tmp_path))
 
