@@ -678,3 +678,17 @@ async def test_a_priority_beyond_all_measure_is_refused(priority: int, caplog) -
 
     assert len(result.items) == 1
     assert "is no number between -2**40 and 2**40" in caplog.text
+
+
+async def test_a_spider_logs_as_spiders_for_scrapy_do(caplog) -> None:
+    class Talks(Pages):
+        def parse(self, response):
+            self.log(f"saw {response.url}", logging.WARNING)
+            self.log("a detail")
+
+    caplog.set_level(logging.DEBUG, "pages")
+    async with Site({"/": ""}) as site:
+        await run(Talks, site)
+
+    said = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "pages"]
+    assert said == [("WARNING", f"saw {site.url('/')}"), ("DEBUG", "a detail")]

@@ -46,6 +46,10 @@ class Spider:
     def logger(self) -> logging.Logger:
         return logging.getLogger(self.name)
 
+    def log(self, message: Any, level: int = logging.DEBUG, **options: Any) -> None:
+        """``self.logger.log`` with the arguments the other way round, as spiders written for Scrapy have them."""
+        self.logger.log(level, message, **options)
+
     async def start(self) -> AsyncIterator[Any]:
         """The first requests; items may be yielded too. Drawn only as fast as the crawl digests them.
 
