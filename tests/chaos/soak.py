@@ -45,7 +45,10 @@ async def run(
     """Look at the process after ``first`` pages and just before the end."""
     kept = {"jsonl": stores.jsonl(folder)}
     async with ChaosSite(Chains(pages, seed=seed), latency=0.005) as site:
-        settings = {"CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 64, "DUPEFILTER_CLASS": dupefilter}
+        settings = {
+            "CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 64, "DUPEFILTER_CLASS": dupefilter,
+            "ITEM_PIPELINES": "{}",  # what drops duplicates remembers every item
+        }  # fmt: skip
         victim = Victim(folder, crawl(site.url, [store.target for store in kept.values()], settings, job=job))
         await victim.start()
         early = await _taken_after(site, victim, first)
