@@ -30,7 +30,7 @@ async def run(
         if crawler == "scrapy":
             command = [python, "-m", "scrapy", "runspider", str(SCRAPY), "-a", f"site={site.url}"]
         else:
-            command = crawl(site.url, ["sqlite:///items.db?table=items&key=key"], {"MAX_LOST": 1000})
+            command = crawl(site.url, ["sqlite:///items.db?table=items&key=key"])
         victim = Victim(folder, command)
         killed = 0
         while killed < kills:

@@ -36,7 +36,7 @@ class Graph(scrapy.Spider):
     }
 
     async def start(self):
-        yield scrapy.Request(self.site)
+        yield scrapy.Request(self.site, dont_filter=True)
 
     def parse(self, response):
         for item in response.css("li.item"):
