@@ -175,7 +175,7 @@ class Crawler:
         self.chain = Chain(self.pipelines, spider, stats, watch, retry_times=settings.PIPELINE_RETRY_TIMES)
         self.fetcher.chain = compose(self.downloader_middlewares, self.fetcher.download, spider)
         self.totals = Totals(stats)
-        self.failed_items = FailedItems()
+        self.failed_items = FailedItems(retries=worker <= 1)
         self.state = StateKeeper(self._stateful(worker) if settings.JOB else ())
         admission = Admission(self.spider_middlewares, spider, stats, self.trace.refused)
         parts = Parts(
@@ -239,11 +239,14 @@ class Crawler:
 
     async def _retry_items(self) -> None:
         """Take items of an earlier run through again that somebody wants to have retried."""
-        for key, failed in self.failed_items.take_retries():
-            receipt = Receipt(lambda receipt, key=key: self.failed_items.ended(key))  # type: ignore[misc]
-            receipt.rid, receipt.fetched_at = failed.of.rid, time.time()
-            await self.chain.retry(failed, receipt)
-            receipt.close()
+        try:
+            for key, failed in self.failed_items.take_retries():
+                receipt = Receipt(lambda receipt, key=key: self.failed_items.ended(key))  # type: ignore[misc]
+                receipt.rid, receipt.fetched_at = failed.of.rid, time.time()
+                await self.chain.retry(failed, receipt)
+                receipt.close()
+        except CloseSpider as closing:
+            self.stop(closing.reason)
 
     # The crawl
 
@@ -280,10 +283,10 @@ class Crawler:
             await self.observers.opened()
             await self.engine.settler.flush()  # a job knows every file before something is in it
             logger.info("%s begins", self.spider.name)
-            await self._retry_items()
             if armed():
                 logger.warning("failpoints are armed, faults will happen: %s", ", ".join(armed()))
             try:
+                await self._retry_items()
                 reason = await self.engine.run()
             finally:
                 await self._close()

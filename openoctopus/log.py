@@ -60,6 +60,11 @@ def safe(text: str, hide: Hide = str) -> str:
     return shown if len(shown) <= LONGEST and len(text) <= LONGEST else f"{shown[:LONGEST]}... ({len(text):,} characters)"
 
 
+def moment(seconds: float) -> str:
+    """A time for people, given in seconds since the epoch; 0 is none."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if seconds else "-"
+
+
 def _masked(text: str, hide: Hide) -> str:
     # Masks make a text shorter, so a little more is looked at than is shown; but never all of a very long one.
     text = hide(text[: 2 * LONGEST])

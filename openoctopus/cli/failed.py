@@ -16,11 +16,12 @@ import typer
 
 from openoctopus.cli.facts import facts_of, show_facts
 from openoctopus.cli.jobs import JobName, find_job
-from openoctopus.cli.tables import moment, show_table
+from openoctopus.cli.tables import show_table
 from openoctopus.exceptions import InvalidRequest, OctopusError, SettingsError
 from openoctopus.http.codec import thaw
 from openoctopus.http.data import loaded
 from openoctopus.items import to_dict
+from openoctopus.log import moment
 from openoctopus.pipelines.failed import KeptItem
 from openoctopus.scheduler.base import FailedEntry
 from openoctopus.scheduler.job import Job
@@ -55,7 +56,7 @@ def show(
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The last so many.")] = 10,
 ) -> None:
     """Show what failed, with all that is known of it; the last one at the end."""
-    for number, facts in enumerate(_all_facts(find_job(job), reason)[-limit:]):
+    for number, facts in enumerate(_all_facts(find_job(job), reason, limit)[-limit:]):
         if number:
             print()
         show_facts(facts)
@@ -117,7 +118,8 @@ def purge(
 def _numbers(job: Job, reason: str) -> tuple[int, int]:
     """How many requests and items failed."""
     with JobView(job) as view:
-        return len(view.failed(reason)), len(view.failed_items(reason))
+        requests = sum(group.count for group in view.failed_groups() if reason in ("", group.reason))
+        return requests, len(view.failed_items(reason))
 
 
 def _counted(requests: int, items: int) -> str:
@@ -137,10 +139,10 @@ def _stopped(job: Job) -> Iterator[JobFile]:
         job.unlock()
 
 
-def _all_facts(job: Job, reason: str) -> list[dict[str, Any]]:
-    """What is known of requests, then of items."""
+def _all_facts(job: Job, reason: str, limit: int = -1) -> list[dict[str, Any]]:
+    """What is known of the last ``limit`` requests (-1: of all), then of items."""
     with JobView(job) as view:
-        return [*map(_facts, view.failed(reason)), *map(item_facts, view.failed_items(reason))]
+        return [*map(_facts, view.failed(reason, limit)), *map(item_facts, view.failed_items(reason))]
 
 
 def item_facts(failed: KeptItem) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from openoctopus.cli.tables import ago, moment, show_table
+from openoctopus.cli.tables import ago, show_table
 from openoctopus.crawler import crawl_settings
 from openoctopus.exceptions import SettingsError
-from openoctopus.log import safe
+from openoctopus.log import moment, safe
 from openoctopus.project import Project
 from openoctopus.scheduler.job import Job
 from openoctopus.scheduler.jobview import JobStatus, JobView, jobs_in

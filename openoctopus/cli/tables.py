@@ -33,11 +33,6 @@ def _text(cell: object) -> str:
     return f"{cell:,}" if isinstance(cell, int) and sys.stdout.isatty() else str(cell)
 
 
-def moment(seconds: float) -> str:
-    """A time, given in seconds since the epoch."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if seconds else "-"
-
-
 def ago(seconds: float) -> str:
     """How long ago that was."""
     if not seconds:

@@ -13,13 +13,14 @@ from openoctopus.cli.facts import facts_of, show_facts
 from openoctopus.cli.failed import item_facts
 from openoctopus.cli.jobs import JobName, find_job, headline
 from openoctopus.cli.runspider import Arguments, Options, pairs
-from openoctopus.cli.tables import ago, moment, show_table
+from openoctopus.cli.tables import ago, show_table
 from openoctopus.crawler import Crawler, crawl_settings, dupefilter_class
 from openoctopus.downloadermiddlewares.robots import RobotsTxtMiddleware, record_key
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.exceptions import IgnoreRequest, InvalidRequest, OctopusError, ProjectError, SettingsError
 from openoctopus.http import Request, Response
 from openoctopus.http.codec import url_in_frozen
+from openoctopus.log import moment
 from openoctopus.pipelines.failed import KeptItem
 from openoctopus.plugins import build
 from openoctopus.project import Project, explained, find_spider, make

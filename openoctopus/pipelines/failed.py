@@ -39,11 +39,15 @@ class KeptItem(msgspec.Struct, omit_defaults=True):
 
 
 class FailedItems(Stateful):
-    """Keeps items that could not be stored, each in one step with its page."""
+    """Keeps items that could not be stored, each in one step with its page.
+
+    ``retries``: those that somebody wants to have retried are taken up here, and not by another worker.
+    """
 
     state_prefix = PREFIX
 
-    def __init__(self) -> None:
+    def __init__(self, *, retries: bool = True) -> None:
+        self._takes_retries = retries
         self._changed: dict[str, bytes] = {}
         self._retries: dict[str, FailedItem] = {}
         self._is_kept = False
@@ -69,7 +73,7 @@ class FailedItems(Stateful):
     def restore_state(self, state: State) -> None:
         self._is_kept = True
         for key, kept in kept_items(state).items():
-            if not kept.retry:
+            if not (kept.retry and self._takes_retries):
                 continue
             try:
                 item = loaded(kept.item)

@@ -114,7 +114,7 @@ class JobView:
             state = "finished"
         else:
             state = "stopped" if meta["clean"] else "broken off"
-        under_way = len(self._under_way(meta))
+        under_way = len(_under_way(meta)) if pid is not None else 0
         ((waiting, delayed, suspects, oldest),) = self._rows(
             "SELECT COUNT(*), COALESCE(SUM(due > ?), 0), COALESCE(SUM(lost > 0), 0), COALESCE(MIN(since), 0.0) FROM queue", now
         )
@@ -122,10 +122,6 @@ class JobView:
             self.job.name, meta["spider"], state, pid, meta["begun"], meta["finished"], meta["done"], meta["failed"],
             meta["duplicates"], under_way, waiting - delayed - under_way, delayed, suspects, oldest,
         )  # fmt: skip
-
-    def _under_way(self, meta: Mapping[str, Any]) -> array[int]:
-        """The numbers of the requests that were under way at the last commit; none if nobody works on the job."""
-        return array("q", meta["leased"] if self.job.owner() is not None else b"")
 
     def by_host(self, limit: int) -> list[tuple[str, int, int, float]]:
         """The hosts with most requests: host, how many, how many of them later, and since when the oldest waits."""
@@ -160,7 +156,7 @@ class JobView:
 
     def places(self, rid: int, url: bytes) -> list[Place]:
         """The requests that are not at their end, of that identity or with that URL, as ``url_in_frozen`` has it."""
-        under_way = self._under_way(self.meta()).tolist()
+        under_way = _under_way(self.meta()).tolist() if self.job.owner() is not None else []
         rows = self._rows(f"{WAITING}, since, due FROM queue {_THE_ONE}", written_rid(rid), url)
         return [self._place(waiting_entry(*one), since, due, under_way) for *one, since, due in rows]
 
@@ -189,6 +185,11 @@ class JobView:
         now = time.time()
         found = self._rows("SELECT value, until FROM remembered WHERE key = ? AND until > ?", written_key(key), now)
         return (found[0][0], found[0][1] - now) if found else None
+
+
+def _under_way(meta: Mapping[str, Any]) -> array[int]:
+    """The numbers of the requests that were under way at the last commit."""
+    return array("q", meta["leased"])
 
 
 def jobs_in(folder: Path) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import math
 import os
@@ -19,6 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 from openoctopus.dupefilter import RFPDupeFilter
 from openoctopus.exceptions import JobFinished, JobLost, SettingsError
+from openoctopus.log import moment
 from openoctopus.scheduler.base import Done, Entry, Lease, Outcome
 from openoctopus.scheduler.job import Job, Message
 from openoctopus.scheduler.jobfile import JobFile
@@ -37,6 +37,8 @@ PAUSE = 5.0
 LOOK_EVERY = 1.0
 #: After a crawl that was killed so many pages are noted down before each is fetched: the one that killed it may be among them.
 CAUTIOUS = 1000
+#: The keys of the hosts that first requests named begin so, among the state of other parts.
+_START_HOST = "start-host/"
 
 T = TypeVar("T")
 
@@ -125,8 +127,7 @@ class SqliteScheduler(MemoryScheduler):
             meta["secret"], meta["begun"] = self._dupefilter.secret, time.time()
         self._meta = {
             "begun": meta["begun"], "secret": meta["secret"], "spider": self._spider_name, "memory": self._dupefilter.memory,
-            "drawn": int(self._start.ended), "start_hosts": json.dumps(sorted(self.start_hosts)),
-            "finished": 0.0, "boot": _boot(), "pid": os.getpid(), "clean": 0,
+            "drawn": int(self._start.ended), "finished": 0.0, "boot": _boot(), "pid": os.getpid(), "clean": 0,
         }  # fmt: skip
 
     def _check(self, meta: dict[str, Any]) -> None:
@@ -139,8 +140,7 @@ class SqliteScheduler(MemoryScheduler):
                 "set the dupefilter as it was, or begin anew with --fresh"
             )
         if meta["finished"]:
-            when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(meta["finished"]))
-            raise JobFinished(f"job {name} was finished on {when}; --fresh crawls it anew")
+            raise JobFinished(f"job {name} was finished on {moment(meta['finished'])}; --fresh crawls it anew")
 
     def _restore(self, meta: dict[str, Any]) -> None:
         """Take up what an earlier run left."""
@@ -162,11 +162,11 @@ class SqliteScheduler(MemoryScheduler):
         self._cautious = CAUTIOUS if was_killed else 0
         self._remembered = {key: (now + until - wall, value) for key, value, until in self._file.remembered(wall)}
         self._start.ended = bool(meta["drawn"])
-        self.start_hosts.update(json.loads(meta["start_hosts"]))
+        self.start_hosts.update(key.removeprefix(_START_HOST) for key in self._file.state(_START_HOST))
         logger.info(
             "job %s goes on, begun on %s, last run %s: %d requests wait, %d are done, %d failed",
-            self.job.name, time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(meta["begun"])),
-            "stopped" if meta["clean"] else "broken off", counts.pending, counts.done, counts.failed,
+            self.job.name, moment(meta["begun"]), "stopped" if meta["clean"] else "broken off",
+            counts.pending, counts.done, counts.failed,
         )  # fmt: skip
 
     # What is decided is written down
@@ -207,7 +207,8 @@ class SqliteScheduler(MemoryScheduler):
 
     def add_start_host(self, host: str) -> None:
         super().add_start_host(host)
-        self._meta["start_hosts"] = json.dumps(sorted(self.start_hosts))
+        self._changes.state[_START_HOST + host] = b"1"
+        self._news.set()
 
     async def remember(self, key: str, value: bytes, seconds: float) -> None:
         await super().remember(key, value, seconds)

@@ -14,6 +14,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,6 +143,14 @@ async def site() -> AsyncIterator[Site]:
     pages |= {f"/slow/{n}": slowly(20.0, f"<h1>Slow {n}</h1>") for n in range(1, 10)}
     async with Site(pages) as site:
         yield site
+
+
+def linked(count: int) -> dict[str, Any]:
+    """The pages of a site: a front page with so many links, each to a page that links to two others."""
+    pages: dict[str, Any] = {"/": "".join(f"<a href='/{n}'>{n}</a>" for n in range(count)), "/robots.txt": (404, {}, "")}
+    return pages | {
+        f"/{n}": f"<h1>{n}</h1><a href='/{n * 7 % count}'>x</a><a href='/{n * 11 % count}'>y</a>" for n in range(count)
+    }
 
 
 LINKS = """

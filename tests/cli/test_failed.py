@@ -277,6 +277,17 @@ async def test_failed_items_pass_the_rest_of_the_way_in_the_next_run(octopus, fu
     assert (await octopus(*fussy)).err.startswith("octopus: job items was finished")
 
 
+async def test_one_of_several_workers_retries_failed_items(octopus, fussy):
+    octopus.write("mended", "")
+    await octopus("failed", "retry")
+
+    ran = await octopus(*fussy[:-2], "--workers", "3")
+
+    assert ran.code == 0, ran.err
+    assert (octopus.folder / "after.txt").read_text().split() == ["0", "2", "4", "1", "3", "5"]
+    assert (await octopus("failed", "list")).out == ""
+
+
 async def test_items_that_fail_again_are_kept_again(octopus, fussy):
     await octopus("failed", "retry")
     await octopus(*fussy)

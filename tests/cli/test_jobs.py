@@ -10,6 +10,7 @@ from contextlib import closing
 import pytest
 
 from openoctopus.testing import Site
+from tests.cli.conftest import linked
 
 SPIDER = """
 from openoctopus import Spider
@@ -32,10 +33,7 @@ PAGES = 150
 
 @pytest.fixture
 async def site():
-    """A front page with many links; each page links to two others."""
-    pages = {"/": "".join(f"<a href='/{n}'>{n}</a>" for n in range(PAGES)), "/robots.txt": (404, {}, "")}
-    pages |= {f"/{n}": f"<h1>{n}</h1><a href='/{n * 7 % PAGES}'>x</a><a href='/{n * 11 % PAGES}'>y</a>" for n in range(PAGES)}
-    async with Site(pages) as site:
+    async with Site(linked(PAGES)) as site:
         yield site
 
 

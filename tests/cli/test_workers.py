@@ -17,6 +17,7 @@ import pytest
 from openoctopus import Spider, crawl
 from openoctopus.exceptions import SettingsError
 from openoctopus.testing import Site, slowly
+from tests.cli.conftest import linked
 
 SPIDER = """
 import os
@@ -49,10 +50,7 @@ TABLE = ("-o", "sqlite:///items.db?table=items&key=url")
 
 @pytest.fixture
 async def site():
-    """A front page with many links; each page links to two others."""
-    pages = {"/": "".join(f"<a href='/{n}'>{n}</a>" for n in range(PAGES)), "/robots.txt": (404, {}, "")}
-    pages |= {f"/{n}": f"<h1>{n}</h1><a href='/{n * 7 % PAGES}'>x</a><a href='/{n * 11 % PAGES}'>y</a>" for n in range(PAGES)}
-    async with Site(pages) as site:
+    async with Site(linked(PAGES)) as site:
         yield site
 
 

@@ -38,7 +38,7 @@ MUTANTS = [
     Mutant("another file is written to", "jobfile", "os.stat(self.path).st_ino != self._inode", "False"),
     Mutant("numbers are given again", "sqlite", "count(self._file.last_row() + 1)", "count(1)"),
     Mutant("a settled page is not waited for", "sqlite", "await asyncio.shield(self._committed)", "pass"),
-    Mutant("the hosts of first requests are forgotten", "sqlite", "self.start_hosts.update(json.loads(meta[\"start_hosts\"]))",
+    Mutant("the hosts of first requests are forgotten", "sqlite", "self._changes.state[_START_HOST + host] = b\"1\"",
            "pass"),
     Mutant("the key of fingerprints is forgotten", "sqlite", "self._dupefilter.secret = meta[\"secret\"]", "pass"),
     Mutant("nobody is a suspect", "sqlite", "lost=entry.row in suspects", "lost=False"),
